@@ -7,6 +7,7 @@ package machines_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -16,6 +17,8 @@ import (
 	"path/filepath"
 	"time"
 
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"github.com/vmware/govmomi/find"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,6 +30,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal/boot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pki"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+	guests "github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/boot"
 )
 
 const (
@@ -39,19 +44,26 @@ const (
 	healthTimeout = 90 * time.Second
 )
 
-// machineLab is a seed that is the shoot as well, and an inventory with hosts that boot.
+// portGroup is the network of virtual machines.
+const portGroup = "/DC0/network/DC0_DVPG0"
+
+// machineLab is a seed that is the shoot as well, an inventory with hosts that boot, and a vCenter with virtual machines that boot.
 type machineLab struct {
 	rack      *hardware.Rack
 	inventory *metal.Inventory
 	hosts     *boot.Hosts
-	// names are the names of the hosts by site.
+	vcenter   *vcenter.VCenter
+	guests    *guests.Guests
+	// names are the names of the hosts, and of the virtual machine as soon as there is one, by site.
 	names map[string]string
 	shoot *shoot.Shoot
 	// signer signs the certificates of kubelets.
 	signer *pki.Authority
-	cloud  *landscape.Process
-	relay  net.Listener
-	dir    string
+	// cloudController is the executable of our cloud-controller-manager, which cloud runs.
+	cloudController string
+	cloud           *landscape.Process
+	relay           net.Listener
+	dir             string
 }
 
 // startLab starts everything but the shoot's machines. stop ends what was started, also after an error.
@@ -74,10 +86,28 @@ func (l *machineLab) start(ctx context.Context, progress io.Writer) (err error) 
 	if err := l.startInventory(ctx); err != nil {
 		return err
 	}
-	if err := l.startSeed(ctx, binaries); err != nil {
+	if err := l.startVCenter(ctx); err != nil {
 		return err
 	}
-	return l.startCloudController(ctx, filepath.Join(filepath.Dir(binaries.Driver), "cloud-controller-manager-hybrid"))
+	l.cloudController = filepath.Join(filepath.Dir(binaries.Driver), "cloud-controller-manager-hybrid")
+	return l.startSeed(ctx, binaries)
+}
+
+// startVCenter starts a vCenter whose virtual machines are in the network of the hosts. DHCP is what gives addresses there.
+func (l *machineLab) startVCenter(ctx context.Context) (err error) {
+	dir := filepath.Join(l.dir, "vcenter")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	if l.vcenter, err = vcenter.Start(ctx, dir, vcenter.Options{Machines: true}); err != nil {
+		return err
+	}
+	first := l.nodes(siteNumber(shoot.VSphereSite)).Addr().Next()
+	if err := l.rack.ServeDHCP(first, first.Next().Next()); err != nil {
+		return err
+	}
+	l.guests, err = guests.Start(ctx, l.vcenter, map[string]*hardware.Rack{portGroup: l.rack})
+	return err
 }
 
 func (l *machineLab) startInventory(ctx context.Context) (err error) {
@@ -89,7 +119,7 @@ func (l *machineLab) startInventory(ctx context.Context) (err error) {
 		return err
 	}
 	l.hosts = boot.Start(l.inventory, l.rack)
-	// Both sites are at one network, and each has addresses of its own in it, whose first one is kept for a gateway.
+	// All sites are at one network, and each has addresses of its own in it, whose first one is kept for a gateway.
 	for n, site := range shoot.MetalSites {
 		first := l.nodes(n).Addr().Next().Next()
 		if err := l.inventory.MakePool(ctx, metal.Pool{
@@ -126,7 +156,7 @@ func (l *machineLab) startSeed(ctx context.Context, binaries landscape.Binaries)
 	if err != nil {
 		return err
 	}
-	l.shoot = &shoot.Shoot{Name: shootName, Seed: seed, Inventory: l.inventory}
+	l.shoot = &shoot.Shoot{Name: shootName, Seed: seed, Inventory: l.inventory, VCenter: l.vcenter}
 	keys := filepath.Join(dir, "keys")
 	trusted, err := os.ReadFile(filepath.Join(keys, "clients.crt"))
 	if err != nil {
@@ -216,16 +246,17 @@ func pass(near net.Conn, address string) {
 	<-done
 }
 
-// startCloudController starts our cloud-controller-manager for both sites.
-func (l *machineLab) startCloudController(ctx context.Context, binary string) error {
+// startCloudController starts our cloud-controller-manager for all sites, whose Infrastructure is reconciled.
+func (l *machineLab) startCloudController(ctx context.Context, infrastructure *extensionsv1alpha1.Infrastructure) error {
 	token, err := l.inventory.Token(ctx)
 	if err != nil {
 		return err
 	}
-	credentials := filepath.Join(l.dir, "credentials")
-	if err := os.Mkdir(credentials, 0o700); err != nil {
+	dir := filepath.Join(l.dir, "credentials")
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
 	}
+	credentials := map[string]string{shoot.VSphereSite + ".username": vcenter.Username, shoot.VSphereSite + ".password": vcenter.Password}
 	config := &v1alpha1.CloudControllerManagerConfiguration{Shoot: shootName, Region: "local", DefaultSite: shoot.MetalSites[0]}
 	for n, site := range shoot.MetalSites {
 		inventory := []v1alpha1.MetalInventory{v1alpha1.MetalInventoryMetal3, v1alpha1.MetalInventoryIronCore}[n]
@@ -234,7 +265,15 @@ func (l *machineLab) startCloudController(ctx context.Context, binary string) er
 				TLS: &v1alpha1.TLS{CACert: l.inventory.CA()}},
 			Zones: []v1alpha1.MetalCloudControllerZone{{Name: zones[n], HostSelector: &metav1.LabelSelector{MatchLabels: selectors[n]}}},
 		}})
-		if err := os.WriteFile(filepath.Join(credentials, site+".token"), []byte(token.Token), 0o600); err != nil {
+		credentials[site+".token"] = token.Token
+	}
+	virtual, err := l.virtualSite(infrastructure)
+	if err != nil {
+		return err
+	}
+	config.Sites = append(config.Sites, virtual)
+	for name, content := range credentials {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			return err
 		}
 	}
@@ -246,12 +285,67 @@ func (l *machineLab) startCloudController(ctx context.Context, binary string) er
 	if err := os.WriteFile(file, raw.Raw, 0o600); err != nil {
 		return err
 	}
-	l.cloud = &landscape.Process{Name: "cloud-controller-manager", Path: binary, LogFile: filepath.Join(l.dir, "cloud-controller-manager.log"),
+	l.cloud = &landscape.Process{Name: "cloud-controller-manager", Path: l.cloudController, LogFile: filepath.Join(l.dir, "cloud-controller-manager.log"),
 		Args: []string{
-			"--kubeconfig=" + l.shoot.Seed.Cluster.Kubeconfig, "--cloud-config=" + file, "--credentials-directory=" + credentials,
+			"--kubeconfig=" + l.shoot.Seed.Cluster.Kubeconfig, "--cloud-config=" + file, "--credentials-directory=" + dir,
 			"--bind-address=127.0.0.1", "--secure-port=0", "--node-monitor-period=1s", "--node-status-update-frequency=5s", "--v=1",
 		}}
 	return l.cloud.Start()
+}
+
+// virtualSite is the vSphere site for the cloud-controller-manager.
+func (l *machineLab) virtualSite(infrastructure *extensionsv1alpha1.Infrastructure) (v1alpha1.CloudControllerSite, error) {
+	site := v1alpha1.CloudControllerSite{Name: shoot.VSphereSite, VSphere: &v1alpha1.VSphereCloudController{
+		Connection: v1alpha1.VSphereConnection{Server: "https://" + l.vcenter.Address, TLS: &v1alpha1.TLS{CACert: l.vcenter.CA}}}}
+	status := &v1alpha1.InfrastructureStatus{}
+	if err := json.Unmarshal(infrastructure.Status.ProviderStatus.Raw, status); err != nil {
+		return site, err
+	}
+	for _, s := range status.Sites {
+		if s.VSphere == nil {
+			continue
+		}
+		site.VSphere.Connection.InstanceUUID = s.VSphere.InstanceUUID
+		for _, zone := range s.VSphere.Zones {
+			site.VSphere.Zones = append(site.VSphere.Zones, v1alpha1.VSphereCloudControllerZone{Name: zone.Name,
+				ComputeCluster: zone.ComputeCluster, ResourcePool: zone.ResourcePool, Folder: zone.Folder})
+		}
+	}
+	return site, nil
+}
+
+// machine is the machine of a site, nil if there is none.
+func (l *machineLab) machine(site string) *hardware.Machine {
+	if site == shoot.VSphereSite {
+		return l.guests.Machine(l.names[site])
+	}
+	return l.hosts.Machine(l.names[site])
+}
+
+// cutPower lets a machine lose its power and boot again: the operators of hosts switch them on, and a vCenter resets a virtual machine.
+func (l *machineLab) cutPower(ctx context.Context, site string) error {
+	if site != shoot.VSphereSite {
+		l.machine(site).CutPower()
+		return nil
+	}
+	client, err := l.vcenter.Client(ctx)
+	if err != nil {
+		return err
+	}
+	vm, err := find.NewFinder(client).VirtualMachine(ctx, "/DC0/vm/.../"+l.names[site])
+	if err != nil {
+		return err
+	}
+	task, err := vm.Reset(ctx)
+	if err != nil {
+		return err
+	}
+	return task.Wait(ctx)
+}
+
+// virtualMachines are the virtual machines of the shoot in the vCenter.
+func (l *machineLab) virtualMachines(ctx context.Context) (map[string]vcenter.Machine, error) {
+	return vcenter.NewWatch(l.vcenter, shootName).Machines(ctx)
 }
 
 // contains returns whether an address is one of the nodes of a site.
@@ -294,6 +388,12 @@ func (l *machineLab) stop() error {
 	}
 	if l.hosts != nil {
 		l.hosts.Stop()
+	}
+	if l.guests != nil {
+		l.guests.Stop()
+	}
+	if l.vcenter != nil {
+		l.vcenter.Stop(ctx)
 	}
 	var err error
 	if l.rack != nil {

@@ -6,6 +6,7 @@ package machines_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -64,8 +65,10 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		return node
 	}
 	each := func(f func(site string, machine *hardware.Machine)) {
-		for site, name := range lab.names {
-			f(site, lab.hosts.Machine(name))
+		for _, site := range sites {
+			if machine := lab.machine(site); machine != nil {
+				f(site, machine)
+			}
 		}
 	}
 
@@ -82,12 +85,15 @@ var _ = Describe("Machines that boot", Ordered, func() {
 	It("should become nodes that are ready and initialized", func(ctx SpecContext) {
 		begin := time.Now()
 		Expect(lab.createShoot(ctx)).To(Succeed())
-		for n, site := range shoot.MetalSites {
+		for n, site := range sites {
 			node := become(ctx, site, corev1.ConditionTrue)
 			AddReportEntry("ready "+site, fmt.Sprintf("%.0f s after the Worker", time.Since(begin).Seconds()))
 			machines := specs.Machines(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, "")
 			Expect(machines).To(HaveLen(1))
 			Expect(node.Name).To(Equal(machines[0].Name))
+			if site == shoot.VSphereSite {
+				lab.names[site] = node.Name
+			}
 			Expect(node.Status.NodeInfo.KernelVersion).To(HavePrefix("6.12."))
 			Expect(node.Status.NodeInfo.KubeletVersion).To(Equal("v1.36.3"))
 			Expect(node.Status.NodeInfo.ContainerRuntimeVersion).To(HavePrefix("containerd://2."))
@@ -101,7 +107,10 @@ var _ = Describe("Machines that boot", Ordered, func() {
 					WithTransform(lab.contains(n), BeTrue())))))
 			}, joinTime, time.Second).Should(Succeed())
 		}
-		Expect(lab.hosts.Check()).To(Succeed())
+		Expect(errors.Join(lab.hosts.Check(), lab.guests.Check())).To(Succeed())
+		for _, site := range sites {
+			Expect(lab.machine(site)).NotTo(BeNil(), site)
+		}
 		each(func(_ string, machine *hardware.Machine) {
 			Expect(machine.Console(200)).To(ContainSubstring("user data of "))
 			Expect(lab.isOnDisk(machine, mark)).To(BeTrue())
@@ -114,12 +123,12 @@ var _ = Describe("Machines that boot", Ordered, func() {
 			before[site] = specs.Identities(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, "")
 		}
 		each(func(_ string, machine *hardware.Machine) { Expect(machine.PullCable()).To(Succeed()) })
-		for _, site := range shoot.MetalSites {
+		for _, site := range sites {
 			become(ctx, site, corev1.ConditionUnknown)
 			Eventually(ctx, quarantined, joinTime, time.Second).WithArguments(site).Should(Equal(gardencorev1beta1.ConditionTrue), site)
 		}
 		each(func(_ string, machine *hardware.Machine) { Expect(machine.PlugCable()).To(Succeed()) })
-		for _, site := range shoot.MetalSites {
+		for _, site := range sites {
 			become(ctx, site, corev1.ConditionTrue)
 			Eventually(ctx, quarantined, joinTime, time.Second).WithArguments(site).Should(Equal(gardencorev1beta1.ConditionFalse), site)
 			Expect(specs.Identities(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, "")).To(Equal(before[site]))
@@ -128,11 +137,11 @@ var _ = Describe("Machines that boot", Ordered, func() {
 
 	It("should come back as the same nodes after their power was cut", func(ctx SpecContext) {
 		before := map[string]*corev1.Node{}
-		each(func(site string, machine *hardware.Machine) {
+		for _, site := range sites {
 			before[site] = become(ctx, site, corev1.ConditionTrue)
-			machine.CutPower() // The operator switches it on.
-		})
-		for _, site := range shoot.MetalSites {
+			Expect(lab.cutPower(ctx, site)).To(Succeed())
+		}
+		for _, site := range sites {
 			Eventually(ctx, func(g Gomega) {
 				node, err := nodeOf(ctx, site)
 				g.Expect(err).NotTo(HaveOccurred())
@@ -143,20 +152,23 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		}
 	}, SpecTimeout(specTime))
 
-	It("should leave nothing on the disks of hosts that are cleaned when they are deleted", func(ctx SpecContext) {
-		for _, site := range shoot.MetalSites {
-			specs.Scale(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, zones[siteNumber(site)], -1)
+	It("should leave nothing on the disks of hosts that are cleaned, and of virtual machines, when they are deleted", func(ctx SpecContext) {
+		machines := map[string]*hardware.Machine{}
+		each(func(site string, machine *hardware.Machine) { machines[site] = machine })
+		for n, site := range sites {
+			specs.Scale(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, zones[n], -1)
 		}
-		for _, site := range shoot.MetalSites {
+		for _, site := range sites {
 			Eventually(ctx, func() (*corev1.Node, error) { return nodeOf(ctx, site) }, joinTime, time.Second).Should(BeNil())
+			Eventually(ctx, machines[site].On, joinTime, time.Second).Should(BeFalse(), site)
 		}
-		each(func(site string, machine *hardware.Machine) {
-			Eventually(ctx, machine.On, joinTime, time.Second).Should(BeFalse(), site)
-		})
-		Eventually(ctx, func() error {
-			_, err := os.Stat(lab.hosts.Machine(lab.names[shoot.MetalSites[0]]).Disk())
-			return err
-		}, joinTime, time.Second).Should(MatchError(os.ErrNotExist), "Metal3 cleans it")
+		for _, site := range []string{shoot.MetalSites[0], shoot.VSphereSite} {
+			Eventually(ctx, func() error {
+				_, err := os.Stat(machines[site].Disk())
+				return err
+			}, joinTime, time.Second).Should(MatchError(os.ErrNotExist), site)
+		}
+		Eventually(ctx, lab.virtualMachines, joinTime, time.Second).WithContext(ctx).Should(BeEmpty())
 	}, SpecTimeout(specTime))
 })
 

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machines_test lets machines boot that our driver and machine-controller-manager create on hosts of Metal3 and IronCore: they run
-// their user data, their kubelets join, and our cloud-controller-manager initializes their nodes.
+// Package machines_test lets machines boot that our driver and machine-controller-manager create on hosts of Metal3 and IronCore, and in a
+// vCenter: they run their user data, their kubelets join, and our cloud-controller-manager initializes their nodes.
 package machines_test
 
 import (

@@ -25,8 +25,10 @@ import (
 )
 
 var (
-	// zones and selectors are those of shoot.MetalSites.
-	zones     = [2]string{"rack-1", "hall-1"}
+	// sites are the sites of the shoot, and zones are theirs.
+	sites = [3]string{shoot.MetalSites[0], shoot.MetalSites[1], shoot.VSphereSite}
+	zones = [3]string{"rack-1", "hall-1", "vc-1"}
+	// selectors are those of shoot.MetalSites.
 	selectors = [2]map[string]string{{"rack": "r1"}, {"hall": "h1"}}
 	// networkData configures the static address of a machine, as docs/usage/usage.md says, for each inventory.
 	networkData = [2]string{`{
@@ -37,6 +39,9 @@ var (
 		"[Match]\nMACAddress=${MAC}\n[Network]\nAddress=${ADDRESS}/${PREFIX}\nGateway=${GATEWAY}\nDNS=${DNS_SERVERS}\n",
 	}
 )
+
+// imageVersion is the version of the machine image whose template in the vCenter has Debian as its guest.
+const imageVersion = "1877.4.0"
 
 // mark is on the disk of a machine that was a node.
 const mark = "mark-of-a-node-2c1f7e"
@@ -66,10 +71,13 @@ func (l *machineLab) createShoot(ctx context.Context) error {
 	racks := slices.IndexFunc(config.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == shoot.MetalSites[0] })
 	for i := range config.Sites {
 		n, site := siteNumber(config.Sites[i].Name), &config.Sites[i]
+		site.Nodes = []string{l.nodes(n).String()}
+		if site.Name == shoot.VSphereSite {
+			continue
+		}
 		if i != racks {
 			site.Metal = config.Sites[racks].Metal.DeepCopy()
 		}
-		site.Nodes = []string{l.nodes(n).String()}
 		site.Metal.NetworkDataTemplate, site.Metal.IPAM.PoolRef.Name = networkData[n], site.Name
 	}
 	if infrastructure.Spec.ProviderConfig.Raw, err = json.Marshal(config); err != nil {
@@ -79,6 +87,9 @@ func (l *machineLab) createShoot(ctx context.Context) error {
 		return err
 	}
 	if err := l.shoot.Create(ctx, infrastructure); err != nil {
+		return err
+	}
+	if err := l.startCloudController(ctx, infrastructure); err != nil {
 		return err
 	}
 	worker, err := l.shoot.Worker(infrastructure)
@@ -96,7 +107,7 @@ func (l *machineLab) createPools(ctx context.Context, worker *extensionsv1alpha1
 	}
 	first := worker.Spec.Pools[0]
 	worker.Spec.Pools = nil
-	for n, site := range shoot.MetalSites {
+	for n, site := range sites {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "user-data-" + site, Namespace: shootName},
 			Data: map[string][]byte{"script": script}}
 		if err := l.shoot.Seed.Client.Create(ctx, secret); err != nil {
@@ -105,6 +116,7 @@ func (l *machineLab) createPools(ctx context.Context, worker *extensionsv1alpha1
 		p := *first.DeepCopy()
 		p.Name, p.Zones, p.Minimum, p.Maximum = site, []string{zones[n]}, 1, 1
 		p.MaxSurge, p.MaxUnavailable = intstr.FromInt32(0), intstr.FromInt32(1) // There is one host.
+		p.MachineImage.Version = imageVersion
 		p.Labels[shoot.PoolLabel] = site
 		p.UserDataSecretRef.Name = secret.Name
 		worker.Spec.Pools = append(worker.Spec.Pools, p)
@@ -139,9 +151,10 @@ func (l *machineLab) changeCluster(ctx context.Context, config *runtime.RawExten
 	object.Spec.Provider.InfrastructureConfig = config
 	first := object.Spec.Provider.Workers[0]
 	object.Spec.Provider.Workers = nil
-	for n, site := range shoot.MetalSites {
+	for n, site := range sites {
 		p := *first.DeepCopy()
 		p.Name, p.Zones, p.Minimum, p.Maximum = site, []string{zones[n]}, 1, 1
+		p.Machine.Image.Version = new(imageVersion)
 		p.MaxSurge, p.MaxUnavailable = new(intstr.FromInt32(0)), new(intstr.FromInt32(1))
 		object.Spec.Provider.Workers = append(object.Spec.Provider.Workers, p)
 	}
@@ -158,7 +171,7 @@ func (l *machineLab) changeCluster(ctx context.Context, config *runtime.RawExten
 	return l.shoot.Seed.Client.Update(ctx, cluster)
 }
 
-// siteNumber is the index of a site in shoot.MetalSites, negative if it is none of them.
+// siteNumber is the index of a site in sites, negative if it is none of them.
 func siteNumber(name string) int {
-	return slices.Index(shoot.MetalSites[:], name)
+	return slices.Index(sites[:], name)
 }

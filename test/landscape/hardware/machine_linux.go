@@ -100,6 +100,8 @@ func (m *Machine) arguments() []string {
 		"ubd0=" + m.disk() + "," + m.rack.image, second,
 		fmt.Sprintf("vec0:transport=tap,ifname=%s,depth=128,gro=1,mac=%s", m.tap, m.options.MAC),
 		"con=null", "con0=null,fd:1", "console=tty0", "quiet", "root=/dev/ubda", "rw", "init=/usr/local/sbin/init",
+		// A server has no such interfaces, which cloud-init would take for the network card.
+		"dummy.numdummies=0", "fb_tunnels=none",
 	}
 }
 

@@ -168,7 +168,8 @@ func (d *disturber) call(ctx *simulator.Context, method *simulator.Method) (mo.R
 	case *types.FindByInventoryPath:
 		request.InventoryPath = disturbSearch(settings, request.InventoryPath)
 	}
-	return d.machines.instead(ctx, method), nil
+	d.machines.redirect(method)
+	return nil, nil
 }
 
 // disturbSearch returns what is searched for, or what does not exist if a folder is hidden.

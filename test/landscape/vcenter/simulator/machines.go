@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,27 @@ type machines struct {
 
 	mutex  sync.Mutex
 	wishes control.Wishes
+}
+
+// Reference implements mo.Reference.
+func (m *machines) Reference() types.ManagedObjectReference {
+	return types.ManagedObjectReference{Type: "Machines", Value: "machines"}
+}
+
+// PutObject implements simulator.RegisterObject.
+func (m *machines) PutObject(*simulator.Context, mo.Reference) {}
+
+// RemoveObject implements simulator.RegisterObject.
+func (m *machines) RemoveObject(*simulator.Context, types.ManagedObjectReference) {}
+
+// UpdateObject implements simulator.RegisterObject: nothing is known of a guest whose power was switched. The simulator keeps what it knew.
+func (m *machines) UpdateObject(_ *simulator.Context, object mo.Reference, changes []types.PropertyChange) {
+	vm, ok := object.(*mo.VirtualMachine)
+	if !ok || !slices.ContainsFunc(changes, func(c types.PropertyChange) bool { return c.Name == "runtime.powerState" }) {
+		return
+	}
+	vm.Guest.ToolsRunningStatus = string(types.VirtualMachineToolsRunningStatusGuestToolsNotRunning)
+	vm.Guest.HostName, vm.Guest.IpAddress, vm.Guest.Net = "", "", nil
 }
 
 func (m *machines) serve(w http.ResponseWriter, r *http.Request) {
@@ -103,39 +125,36 @@ func changesOf(vm *simulator.VirtualMachine, guest control.Guest) []types.Proper
 	return changes
 }
 
-// shutDown serves ShutdownGuest for a virtual machine.
-type shutDown struct {
-	*simulator.VirtualMachine
-
-	machines *machines
+// redirect lets this serve calls that the simulator itself would play.
+func (m *machines) redirect(method *simulator.Method) {
+	if _, ok := method.Body.(*types.ShutdownGuest); ok && m != nil {
+		method.This = m.Reference()
+	}
 }
 
-// instead returns what serves a call, nil if the simulator itself does.
-func (m *machines) instead(ctx *simulator.Context, method *simulator.Method) mo.Reference {
-	if _, ok := method.Body.(*types.ShutdownGuest); m == nil || !ok {
-		return nil
-	}
-	vm, ok := ctx.Map.Get(method.This).(*simulator.VirtualMachine)
-	if !ok {
-		return nil
-	}
-	return &shutDown{VirtualMachine: vm, machines: m}
-}
-
-// ShutdownGuest is the method of the vCenter.
-func (s *shutDown) ShutdownGuest(_ *simulator.Context, _ *types.ShutdownGuest) soap.HasFault {
+// ShutdownGuest is the method of the virtual machines of the vCenter.
+func (m *machines) ShutdownGuest(ctx *simulator.Context, request *types.ShutdownGuest) soap.HasFault {
 	body := &methods.ShutdownGuestBody{}
-	switch {
-	case s.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn:
-		body.Fault_ = simulator.Fault("", &types.InvalidPowerState{
-			RequestedState: types.VirtualMachinePowerStatePoweredOn, ExistingState: s.Runtime.PowerState})
-	case s.Guest.ToolsRunningStatus != string(types.VirtualMachineToolsRunningStatusGuestToolsRunning):
-		body.Fault_ = simulator.Fault("", &types.ToolsUnavailable{})
-	default:
-		s.machines.mutex.Lock()
-		defer s.machines.mutex.Unlock()
-		s.machines.wishes.ShutDown = append(s.machines.wishes.ShutDown, s.Self.Value)
-		body.Res = &types.ShutdownGuestResponse{}
+	vm, ok := ctx.Map.Get(request.This).(*simulator.VirtualMachine)
+	if !ok {
+		body.Fault_ = simulator.Fault("", &types.ManagedObjectNotFound{Obj: request.This})
+		return body
+	}
+	ctx.Map.WithLock(ctx, vm, func() {
+		switch {
+		case vm.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn:
+			body.Fault_ = simulator.Fault("", &types.InvalidPowerState{
+				RequestedState: types.VirtualMachinePowerStatePoweredOn, ExistingState: vm.Runtime.PowerState})
+		case vm.Guest.ToolsRunningStatus != string(types.VirtualMachineToolsRunningStatusGuestToolsRunning):
+			body.Fault_ = simulator.Fault("", &types.ToolsUnavailable{})
+		default:
+			body.Res = &types.ShutdownGuestResponse{}
+		}
+	})
+	if body.Res != nil {
+		m.mutex.Lock()
+		defer m.mutex.Unlock()
+		m.wishes.ShutDown = append(m.wishes.ShutDown, vm.Self.Value)
 	}
 	return body
 }

@@ -78,6 +78,8 @@ func run(o options) error {
 	d := &disturber{model: model, username: o.username, password: o.password}
 	if o.machines {
 		d.machines = &machines{model: model}
+		model.Map().AddHandler(d.machines)
+		model.Map().Put(d.machines)
 	}
 	d.apply(control.Settings{})
 	if err := setAuthority(model.Map(), d); err != nil {
