@@ -11,4 +11,4 @@ cd "$(dirname "$0")/.."
 hack/landscape/machines/build.sh
 OST_MACHINES=later hack/landscape/openstack/up.sh --install
 hack/landscape/build.sh >&2
-go test -p 1 -count 1 -timeout 60m ./test/landscape/hardware ./test/landscape/openstack/boot ./test/integration/machines -ginkgo.v "$@"
+go test -p 1 -count 1 -timeout 60m ./test/landscape/hardware ./test/landscape/openstack/boot ./test/landscape/vcenter/boot ./test/integration/machines -ginkgo.v "$@"
