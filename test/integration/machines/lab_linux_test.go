@@ -285,7 +285,8 @@ func (l *machineLab) startCloudController(ctx context.Context, infrastructure *e
 	if err := os.WriteFile(file, raw.Raw, 0o600); err != nil {
 		return err
 	}
-	l.cloud = &landscape.Process{Name: "cloud-controller-manager", Path: l.cloudController, LogFile: filepath.Join(l.dir, "cloud-controller-manager.log"),
+	l.cloud = &landscape.Process{
+		Name: "cloud-controller-manager", Path: l.cloudController, LogFile: filepath.Join(l.dir, "cloud-controller-manager.log"),
 		Args: []string{
 			"--kubeconfig=" + l.shoot.Seed.Cluster.Kubeconfig, "--cloud-config=" + file, "--credentials-directory=" + dir,
 			"--bind-address=127.0.0.1", "--secure-port=0", "--node-monitor-period=1s", "--node-status-update-frequency=5s", "--v=1",

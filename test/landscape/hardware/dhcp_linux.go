@@ -23,8 +23,8 @@ func (r *Rack) ServeDHCP(first, last netip.Addr) error {
 	defer r.mutex.Unlock()
 	r.dhcp = &landscape.Process{
 		Name: "dnsmasq", Path: path, LogFile: filepath.Join(r.dir, "dnsmasq.log"),
-		Args: []string{"--keep-in-foreground", "--conf-file=/dev/null", "--pid-file=", "--user=root", "--log-facility=-", "--log-dhcp", "--port=0",
-			"--interface=" + bridge, "--bind-interfaces", "--dhcp-authoritative", "--dhcp-leasefile=" + filepath.Join(r.dir, "leases"),
+		Args: []string{"--keep-in-foreground", "--conf-file=/dev/null", "--pid-file=", "--user=root", "--log-facility=-", "--log-dhcp",
+			"--port=0", "--interface=" + bridge, "--bind-interfaces", "--dhcp-authoritative", "--dhcp-leasefile=" + filepath.Join(r.dir, "leases"),
 			fmt.Sprintf("--dhcp-range=%s,%s,1h", first, last), fmt.Sprintf("--dhcp-option=option:router,%s", r.Network.Gateway)},
 		Prepare: func(*exec.Cmd) error { return r.Network.namespace.Enter() },
 	}

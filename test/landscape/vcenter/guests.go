@@ -45,7 +45,7 @@ type Card struct {
 	Network string
 }
 
-// Hardware returns the hardware of the virtual machines that are no templates.
+// Hardware returns the hardware of the virtual machines that are not templates.
 func (w *Watch) Hardware(ctx context.Context) ([]Hardware, error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
@@ -53,7 +53,8 @@ func (w *Watch) Hardware(ctx context.Context) ([]Hardware, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look at the vCenter: %w", err)
 	}
-	found, err := retrieve[mo.VirtualMachine](ctx, client, "VirtualMachine", "name", "config", "runtime.powerState", "summary.runtime.bootTime")
+	found, err := retrieve[mo.VirtualMachine](ctx, client, "VirtualMachine", "name", "config", "runtime.powerState",
+		"summary.runtime.bootTime")
 	if err != nil {
 		return nil, fmt.Errorf("look at the vCenter: %w", err)
 	}

@@ -125,7 +125,7 @@ func (g *Guests) run(ctx context.Context) {
 	}
 }
 
-// sync lets all machines do what their virtual machines shall do, and tells the vCenter what they do.
+// sync lets all machines do what the vCenter says, and tells it what they do.
 func (g *Guests) sync(ctx context.Context) error {
 	all, err := g.watch.Hardware(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func (g *Guests) sync(ctx context.Context) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// apply switches the machine of a virtual machine on and off, and returns what is to be told of it.
+// apply switches the machine of a virtual machine on and off, and returns what the vCenter is told.
 func (g *Guests) apply(vm *vcenter.Hardware) (control.Guest, error) {
 	at := g.guestOf(vm)
 	report := control.Guest{ID: vm.ID, Booted: vm.Booted}

@@ -32,9 +32,10 @@ const (
 	id       = "420e1d6c-2a35-4f77-8c1d-1b0f7c9f0b11"
 
 	// cloudInit and ignition say who they run on.
-	cloudInit = "#!/bin/sh\necho user data of $(hostname) on $(cat /sys/class/dmi/id/product_name /sys/class/dmi/id/product_uuid) >/dev/console\n"
+	cloudInit = "#!/bin/sh\ncd /sys/class/dmi/id\necho user data of $(hostname) on $(cat product_name product_uuid) >/dev/console\n"
 	ignition  = `{"ignition": {"version": "3.3.0"}, "systemd": {"units": [{"name": "say.service", "enabled": true, "contents":
-		"[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo ignited >/dev/console; systemctl --no-block poweroff'\n[Install]\nWantedBy=multi-user.target\n"}]}}`
+		"[Service]\nType=oneshot\nExecStart=/bin/sh -c 'echo ignited >/dev/console; systemctl --no-block poweroff'\n` +
+		`[Install]\nWantedBy=multi-user.target\n"}]}}`
 )
 
 var _ = suite.Nightly("Virtual machines", Ordered, func() {
