@@ -119,7 +119,7 @@ var _ = Describe("Machines that boot", Ordered, func() {
 
 	It("should be kept while the cables of their sites are pulled, and be ready again", func(ctx SpecContext) {
 		before := map[string]map[string]string{}
-		for _, site := range shoot.MetalSites {
+		for _, site := range sites {
 			before[site] = specs.Identities(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, "")
 		}
 		each(func(_ string, machine *hardware.Machine) { Expect(machine.PullCable()).To(Succeed()) })

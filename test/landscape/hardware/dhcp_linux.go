@@ -24,11 +24,11 @@ func (r *Rack) ServeDHCP(first, last netip.Addr) error {
 	r.dhcp = &landscape.Process{
 		Name: "dnsmasq", Path: path, LogFile: filepath.Join(r.dir, "dnsmasq.log"),
 		Args: []string{"--keep-in-foreground", "--conf-file=/dev/null", "--pid-file=", "--user=root", "--log-facility=-", "--log-dhcp",
-			"--port=0", "--interface=" + bridge, "--bind-interfaces", "--dhcp-authoritative", "--dhcp-leasefile=" + filepath.Join(r.dir, "leases"),
+			"--port=0", "--interface=" + Bridge, "--bind-interfaces", "--dhcp-authoritative", "--dhcp-leasefile=" + filepath.Join(r.dir, "leases"),
 			fmt.Sprintf("--dhcp-range=%s,%s,1h", first, last), fmt.Sprintf("--dhcp-option=option:router,%s", r.Network.Gateway)},
-		Prepare: func(*exec.Cmd) error { return r.Network.namespace.Enter() },
+		Prepare: func(*exec.Cmd) error { return r.Network.Enter() },
 	}
-	if err := r.Network.namespace.IP(fmt.Sprintf("addr add %s/%d dev %s", r.Network.server(), r.Network.Prefix.Bits(), bridge)); err != nil {
+	if err := r.Network.namespace.IP(fmt.Sprintf("addr add %s/%d dev %s", r.Network.server(), r.Network.Prefix.Bits(), Bridge)); err != nil {
 		return err
 	}
 	return r.dhcp.Start()
