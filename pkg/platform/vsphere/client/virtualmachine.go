@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/vmware/govmomi/vim25/methods"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -25,6 +27,9 @@ import (
 const ProviderIDPrefix = "vsphere://"
 
 const extraConfigPrefix = "config.extraConfig["
+
+// virtualNetworkCard is the device of network interfaces that the guest created itself, such as those of pods.
+const virtualNetworkCard = -1
 
 // ExtraConfigProperty returns the property for one entry of a virtual machine's extra configuration. Reading all of it is expensive,
 // because it contains the user data.
@@ -63,6 +68,25 @@ func (v *VirtualMachine) ProviderID() string {
 		return ""
 	}
 	return ProviderIDPrefix + strings.ToLower(v.Config.Uuid)
+}
+
+// Addresses returns the addresses of the network cards that the vCenter knows, in the order of the guest.
+func (v *VirtualMachine) Addresses() []corev1.NodeAddress {
+	if v.Guest == nil {
+		return nil
+	}
+	var result []corev1.NodeAddress
+	for _, card := range v.Guest.Net {
+		if card.DeviceConfigId == virtualNetworkCard {
+			continue
+		}
+		for _, address := range card.IpAddress {
+			if ip, err := netip.ParseAddr(address); err == nil && ip.IsGlobalUnicast() {
+				result = append(result, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address})
+			}
+		}
+	}
+	return result
 }
 
 // ReadVirtualMachine returns the properties of a virtual machine, or nil if it does not exist. Errors are classified.

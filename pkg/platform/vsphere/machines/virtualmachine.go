@@ -6,7 +6,6 @@ package machines
 
 import (
 	"context"
-	"net"
 	"path"
 	"regexp"
 	"slices"
@@ -68,22 +67,11 @@ func (v *virtualMachine) machineName(o owner.Owner) string {
 
 // machine returns the virtual machine as the machine with the name.
 func (v *virtualMachine) machine(name string) platform.Machine {
-	m := platform.Machine{
+	return platform.Machine{
 		Name:       name,
 		ProviderID: v.ProviderID(),
-		Addresses:  []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}},
+		Addresses:  append([]corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}}, v.Addresses()...),
 	}
-	if v.Guest == nil {
-		return m
-	}
-	for _, card := range v.Guest.Net {
-		for _, address := range card.IpAddress {
-			if ip := net.ParseIP(address); ip != nil && ip.IsGlobalUnicast() {
-				m.Addresses = append(m.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address})
-			}
-		}
-	}
-	return m
 }
 
 func (v *virtualMachine) object() *object.VirtualMachine {

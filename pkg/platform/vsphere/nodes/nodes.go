@@ -95,7 +95,7 @@ func (m *machines) Describe(ctx context.Context, node *corev1.Node) (_ platform.
 	if vm == nil {
 		return platform.NodeMachine{}, m.missing(ctx, node)
 	}
-	addresses := addressesOf(vm)
+	addresses := vm.Addresses()
 	if len(addresses) == 0 {
 		return platform.NodeMachine{}, platform.NewError(platform.ClassTransient, "virtual machine %q: its VMware Tools report no address yet",
 			vm.Name)

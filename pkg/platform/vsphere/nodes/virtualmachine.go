@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -29,9 +28,6 @@ var properties = []string{
 	"runtime.powerState", "runtime.connectionState", "guest.net",
 	client.ExtraConfigProperty(owner.KeyShoot), client.ExtraConfigProperty(owner.KeySite),
 }
-
-// virtualNetworkCard is the device of network interfaces that the guest created itself, such as those of pods.
-const virtualNetworkCard = -1
 
 // byProviderID returns the virtual machine with the node's provider ID, or nil if there is none.
 func (m *machines) byProviderID(ctx context.Context, node *corev1.Node) (*client.VirtualMachine, error) {
@@ -152,23 +148,4 @@ func instanceType(vm *client.VirtualMachine) string {
 		return ""
 	}
 	return fmt.Sprintf("vsphere-vm.cpu-%d.mem-%dmb", vm.Config.Hardware.NumCPU, vm.Config.Hardware.MemoryMB)
-}
-
-// addressesOf returns the addresses of the network cards that the vCenter knows, in the order of the guest.
-func addressesOf(vm *client.VirtualMachine) []corev1.NodeAddress {
-	if vm.Guest == nil {
-		return nil
-	}
-	var result []corev1.NodeAddress
-	for _, card := range vm.Guest.Net {
-		if card.DeviceConfigId == virtualNetworkCard {
-			continue
-		}
-		for _, address := range card.IpAddress {
-			if ip, err := netip.ParseAddr(address); err == nil && ip.IsGlobalUnicast() {
-				result = append(result, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: address})
-			}
-		}
-	}
-	return result
 }
