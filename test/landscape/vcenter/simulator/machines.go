@@ -27,17 +27,21 @@ import (
 // otherCard is the device of network interfaces that are not cards of the virtual machine.
 const otherCard = -1
 
-// machines lets the vCenter know of machines that boot. The simulator's own guests shut down at once.
+// machines lets the vCenter know of machines that boot. The simulator's own guests shut down at once. It is an object of a type that the
+// vCenter does not have another one of, because the simulator knows no others.
 type machines struct {
+	mo.GuestAliasManager
+
 	model *simulator.Model
 
 	mutex  sync.Mutex
 	wishes control.Wishes
 }
 
-// Reference implements mo.Reference.
-func (m *machines) Reference() types.ManagedObjectReference {
-	return types.ManagedObjectReference{Type: "Machines", Value: "machines"}
+func newMachines(model *simulator.Model) *machines {
+	m := &machines{model: model}
+	m.Self = types.ManagedObjectReference{Type: "GuestAliasManager", Value: "machines"}
+	return m
 }
 
 // PutObject implements simulator.RegisterObject.
@@ -128,7 +132,7 @@ func changesOf(vm *simulator.VirtualMachine, guest control.Guest) []types.Proper
 // redirect lets this serve calls that the simulator itself would play.
 func (m *machines) redirect(method *simulator.Method) {
 	if _, ok := method.Body.(*types.ShutdownGuest); ok && m != nil {
-		method.This = m.Reference()
+		method.This = m.Self
 	}
 }
 

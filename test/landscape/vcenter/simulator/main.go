@@ -77,7 +77,7 @@ func run(o options) error {
 
 	d := &disturber{model: model, username: o.username, password: o.password}
 	if o.machines {
-		d.machines = &machines{model: model}
+		d.machines = newMachines(model)
 		model.Map().AddHandler(d.machines)
 		model.Map().Put(d.machines)
 	}
