@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -18,7 +19,8 @@ import (
 	"time"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"github.com/vmware/govmomi/find"
+	"github.com/vmware/govmomi/object"
+	"github.com/vmware/govmomi/vim25/types"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -333,11 +335,11 @@ func (l *machineLab) cutPower(ctx context.Context, site string) error {
 	if err != nil {
 		return err
 	}
-	vm, err := find.NewFinder(client).VirtualMachine(ctx, "/DC0/vm/.../"+l.names[site])
-	if err != nil {
-		return err
+	found, err := vcenter.NewWatch(l.vcenter, l.names[site]).Hardware(ctx)
+	if err != nil || len(found) != 1 {
+		return fmt.Errorf("there are %d virtual machines %s: %w", len(found), l.names[site], err)
 	}
-	task, err := vm.Reset(ctx)
+	task, err := object.NewVirtualMachine(client, types.ManagedObjectReference{Type: "VirtualMachine", Value: found[0].ID}).Reset(ctx)
 	if err != nil {
 		return err
 	}
