@@ -30,6 +30,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/hardware"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal/boot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pki"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
@@ -41,7 +42,7 @@ const (
 
 	// grace is the time after which the node of a kubelet that does not report is unknown.
 	grace       = 30 * time.Second
-	stopTimeout = 30 * time.Second
+	stopTimeout = time.Minute
 	// healthTimeout is when the machine of an unhealthy node is replaced, and for how long a quarantine goes on after its nodes are back.
 	healthTimeout = 90 * time.Second
 )
@@ -49,13 +50,15 @@ const (
 // portGroup is the network of virtual machines.
 const portGroup = "/DC0/network/DC0_DVPG0"
 
-// machineLab is a seed that is the shoot as well, an inventory with hosts that boot, and a vCenter with virtual machines that boot.
+// machineLab is a seed that is the shoot as well, and what boots: hosts of an inventory, virtual machines of a vCenter, and servers of an
+// OpenStack.
 type machineLab struct {
 	rack      *hardware.Rack
 	inventory *metal.Inventory
 	hosts     *boot.Hosts
 	vcenter   *vcenter.VCenter
 	guests    *guests.Guests
+	stack     *stack
 	// names are the names of the hosts, and of the virtual machine as soon as there is one, by site.
 	names map[string]string
 	shoot *shoot.Shoot
@@ -89,6 +92,9 @@ func (l *machineLab) start(ctx context.Context, progress io.Writer) (err error) 
 		return err
 	}
 	if err := l.startVCenter(ctx); err != nil {
+		return err
+	}
+	if l.stack, err = startStack(ctx, l.dir, l.rack, progress); err != nil {
 		return err
 	}
 	l.cloudController = filepath.Join(filepath.Dir(binaries.Driver), "cloud-controller-manager-hybrid")
@@ -145,6 +151,9 @@ func (l *machineLab) startInventory(ctx context.Context) (err error) {
 
 // nodes has the addresses of the nodes of a site.
 func (l *machineLab) nodes(site int) netip.Prefix {
+	if sites[site] == shoot.Sites[0] {
+		return stackNodes
+	}
 	base := l.rack.Network.Prefix.Addr().As4()
 	base[3] = byte(64 * (site + 1))
 	return netip.PrefixFrom(netip.AddrFrom4(base), 26)
@@ -158,7 +167,8 @@ func (l *machineLab) startSeed(ctx context.Context, binaries landscape.Binaries)
 	if err != nil {
 		return err
 	}
-	l.shoot = &shoot.Shoot{Name: shootName, Seed: seed, Inventory: l.inventory, VCenter: l.vcenter}
+	l.shoot = &shoot.Shoot{Name: shootName, Seed: seed, Inventory: l.inventory, VCenter: l.vcenter,
+		Access: [2]openstack.Credentials{l.stack.access}}
 	keys := filepath.Join(dir, "keys")
 	trusted, err := os.ReadFile(filepath.Join(keys, "clients.crt"))
 	if err != nil {
@@ -273,7 +283,10 @@ func (l *machineLab) startCloudController(ctx context.Context, infrastructure *e
 	if err != nil {
 		return err
 	}
-	config.Sites = append(config.Sites, virtual)
+	config.Sites = append(config.Sites, virtual, l.stack.site())
+	for key, value := range l.stack.access.SiteCredentials() {
+		credentials[shoot.Sites[0]+"."+key] = value
+	}
 	for name, content := range credentials {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			return err
@@ -319,17 +332,24 @@ func (l *machineLab) virtualSite(infrastructure *extensionsv1alpha1.Infrastructu
 
 // machine is the machine of a site, nil if there is none.
 func (l *machineLab) machine(site string) *hardware.Machine {
-	if site == shoot.VSphereSite {
+	switch site {
+	case shoot.VSphereSite:
 		return l.guests.Machine(l.names[site])
+	case shoot.Sites[0]:
+		_, machine := l.stack.server()
+		return machine
 	}
 	return l.hosts.Machine(l.names[site])
 }
 
-// cutPower lets a machine lose its power and boot again: the operators of hosts switch them on, and a vCenter resets a virtual machine.
+// cutPower lets a machine lose its power and boot again: the operators of hosts switch them on, and vCenter and Nova reset theirs.
 func (l *machineLab) cutPower(ctx context.Context, site string) error {
-	if site != shoot.VSphereSite {
+	switch site {
+	case shoot.MetalSites[0], shoot.MetalSites[1]:
 		l.machine(site).CutPower()
 		return nil
+	case shoot.Sites[0]:
+		return l.stack.reset(ctx)
 	}
 	client, err := l.vcenter.Client(ctx)
 	if err != nil {
@@ -398,9 +418,9 @@ func (l *machineLab) stop() error {
 	if l.vcenter != nil {
 		l.vcenter.Stop(ctx)
 	}
-	var err error
+	err := l.stack.stop(ctx)
 	if l.rack != nil {
-		err = l.rack.Close()
+		err = errors.Join(err, l.rack.Close())
 	}
 	if l.inventory != nil {
 		l.inventory.Stop()

@@ -2,11 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package machines_test lets machines boot that our driver and machine-controller-manager create on hosts of Metal3 and IronCore, and in a
-// vCenter: they run their user data, their kubelets join, and our cloud-controller-manager initializes their nodes.
+// Package machines_test lets machines boot that our driver and machine-controller-manager create on hosts of Metal3 and IronCore, in a
+// vCenter, and in OpenStack: they run their user data, their kubelets join, and our cloud-controller-manager initializes their nodes.
 package machines_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -14,9 +15,14 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/isolation"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
+
+func TestMain(m *testing.M) {
+	os.Exit(isolation.Run(m))
+}
 
 func TestMachines(t *testing.T) {
 	suite.Run(t, "Machines Suite")

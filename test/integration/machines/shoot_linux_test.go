@@ -25,9 +25,10 @@ import (
 )
 
 var (
-	// sites are the sites of the shoot, and zones are theirs.
-	sites = [3]string{shoot.MetalSites[0], shoot.MetalSites[1], shoot.VSphereSite}
-	zones = [3]string{"rack-1", "hall-1", "vc-1"}
+	// sites are the sites of the shoot, and zones and machine types are theirs.
+	sites        = [4]string{shoot.MetalSites[0], shoot.MetalSites[1], shoot.VSphereSite, shoot.Sites[0]}
+	zones        = [4]string{"rack-1", "hall-1", "vc-1", "cloud-a"}
+	machineTypes = [4]string{"small", "small", "small", "tiny"}
 	// selectors are those of shoot.MetalSites.
 	selectors = [2]map[string]string{{"rack": "r1"}, {"hall": "h1"}}
 	// networkData configures the static address of a machine, as docs/usage/usage.md says, for each inventory.
@@ -72,7 +73,7 @@ func (l *machineLab) createShoot(ctx context.Context) error {
 	for i := range config.Sites {
 		n, site := siteNumber(config.Sites[i].Name), &config.Sites[i]
 		site.Nodes = []string{l.nodes(n).String()}
-		if site.Name == shoot.VSphereSite {
+		if n >= len(shoot.MetalSites) {
 			continue
 		}
 		if i != racks {
@@ -114,7 +115,7 @@ func (l *machineLab) createPools(ctx context.Context, worker *extensionsv1alpha1
 			return err
 		}
 		p := *first.DeepCopy()
-		p.Name, p.Zones, p.Minimum, p.Maximum = site, []string{zones[n]}, 1, 1
+		p.Name, p.MachineType, p.Zones, p.Minimum, p.Maximum = site, machineTypes[n], []string{zones[n]}, 1, 1
 		p.MaxSurge, p.MaxUnavailable = intstr.FromInt32(0), intstr.FromInt32(1) // There is one host.
 		p.MachineImage.Version = imageVersion
 		p.Labels[shoot.PoolLabel] = site
@@ -153,7 +154,7 @@ func (l *machineLab) changeCluster(ctx context.Context, config *runtime.RawExten
 	object.Spec.Provider.Workers = nil
 	for n, site := range sites {
 		p := *first.DeepCopy()
-		p.Name, p.Zones, p.Minimum, p.Maximum = site, []string{zones[n]}, 1, 1
+		p.Name, p.Machine.Type, p.Zones, p.Minimum, p.Maximum = site, machineTypes[n], []string{zones[n]}, 1, 1
 		p.Machine.Image.Version = new(imageVersion)
 		p.MaxSurge, p.MaxUnavailable = new(intstr.FromInt32(0)), new(intstr.FromInt32(1))
 		object.Spec.Provider.Workers = append(object.Spec.Provider.Workers, p)

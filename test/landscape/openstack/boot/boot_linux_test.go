@@ -259,7 +259,9 @@ var _ = suite.Nightly("Servers", Ordered, func() {
 		wrong.Name, wrong.ImageRef, wrong.Networks = "node-b", other.ID, []servers.Network{{UUID: port.NetworkID}}
 		server, err := servers.Create(ctx, compute, wrong, nil).Extract()
 		Expect(err).NotTo(HaveOccurred())
-		Eventually(ctx, func() (*servers.Server, error) { return servers.Get(ctx, compute, server.ID).Extract() }, bootTime, time.Second).Should(And(
+		Eventually(ctx, func() (*servers.Server, error) {
+			return servers.Get(ctx, compute, server.ID).Extract()
+		}, bootTime, time.Second).Should(And(
 			HaveField("Status", "ERROR"), HaveField("Fault.Message", ContainSubstring("machines do not boot it"))))
 	}, SpecTimeout(startTime))
 
