@@ -185,29 +185,30 @@ func (w *work) settle(ctx context.Context) (bool, error) {
 		}
 	}
 	_, retry := h.Annotations[v1alpha1.AnnotationRetry]
-	if retry {
-		if err := w.patch(ctx, func() { delete(h.Annotations, v1alpha1.AnnotationRetry) }); err != nil {
-			return false, err
-		}
-	}
 	switch s.Phase {
 	case "":
 		s.Phase = v1alpha1.PhasePending
 	case v1alpha1.PhaseProvisioning, v1alpha1.PhaseProvisioned:
-		if w.isWanted() {
-			return false, nil
+		if !w.isWanted() {
+			if err := w.release(ctx); err != nil {
+				return false, err
+			}
 		}
-		return false, w.release(ctx)
 	case v1alpha1.PhaseDirty:
-		if !retry {
-			return false, nil
+		if retry {
+			if s.Provisioned == nil { // of a machine that nothing is known about
+				s.Provisioned = &v1alpha1.Provisioned{}
+			}
+			if err := w.release(ctx); err != nil {
+				return false, err
+			}
 		}
-		if s.Provisioned == nil { // of a machine that nothing is known about
-			s.Provisioned = &v1alpha1.Provisioned{}
-		}
-		return false, w.release(ctx)
 	}
-	return false, nil
+	if !retry {
+		return false, nil
+	}
+	// Only now, so that a conflict or the end of the process loses no retry.
+	return false, w.patch(ctx, func() { delete(h.Annotations, v1alpha1.AnnotationRetry) })
 }
 
 // isWanted reports whether a machine wants the host: that of the status, or any if the status has no machine.

@@ -60,6 +60,10 @@ os_release() { # KEY
   sed -n "s/^$1=//p" etc/os-release | tr -d "\"'" | head -n 1
 }
 
+system() {
+  echo "$(os_release ID) $(os_release VERSION_ID)"
+}
+
 boot_id() {
   cat proc/sys/kernel/random/boot_id
 }
@@ -262,7 +266,8 @@ step_Copy() {
   grep -zv '^s ' $new/names | cut -z -c3- | archive >$new/files.tar
   fingerprint $new/places >$new/proof
   state_fingerprint >$new/state
-  (cd $new && sha256sum -- claim places mounts units names list files.tar proof state >manifest)
+  system >$new/system
+  (cd $new && sha256sum -- claim places mounts units names list files.tar proof state system >manifest)
   sync
   mv -T -- $new $base/baseline
   sync
@@ -341,7 +346,7 @@ unit_release() { # CLAIM BASELINE FOLDER-TO-EMPTY...
   shift 2
   empty=$*
   rm -f -- $run/difference
-  steps release Baseline Stop Baseline Unmount Delete Restore Empty Hook Compare
+  steps release Baseline Stop Baseline System Unmount Delete Restore Empty Hook Compare
   boot_id >$run/released && cp -fT -- $run/released $base/released && sync && [ -s $base/released ] || { finish release "failed Reboot"; exit 1; }
   systemctl --no-block reboot
 }
@@ -374,6 +379,11 @@ foreign() {
     done
     printf '%s ' "${process#proc/}"
   done
+}
+
+# step_System keeps the files of one release of the operating system from the programs of another.
+step_System() {
+  [ "$(system)" = "$(cat $base/baseline/system)" ]
 }
 
 step_Unmount() {

@@ -53,7 +53,7 @@ const (
 	before = `main eval '
 umask 022
 mkdir -p etc/ssh opt/app usr/local/bin root/.ssh var/spool/cron var/lib/containerd/io var/lib/cni var/log proc run/static-host home
-echo 1 >etc/passwd; echo 2 >etc/ssh/key; chmod 600 etc/ssh/key; ln -s passwd etc/link; ln -s ../nowhere etc/dangling
+echo VERSION_ID=12 >etc/os-release; echo 1 >etc/passwd; echo 2 >etc/ssh/key; chmod 600 etc/ssh/key; ln -s passwd etc/link; ln -s ../nowhere etc/dangling
 echo 3 >opt/app/a; ln opt/app/a opt/app/b; mkfifo opt/app/pipe; chmod 4755 opt/app/a; echo 4 >"opt/a b"; mkdir opt/empty
 echo 5 >usr/local/bin/x; echo 6 >root/.ssh/authorized_keys; echo 7 >var/lib/containerd/io/meta; echo name >etc/machine-id
 find . -exec touch -h -d "2001-02-03 04:05:06.789" {} +
@@ -71,7 +71,7 @@ newline/-rf/*"; echo z >usr/local/bin/x; touch -d "2001-02-03 04:05:06.789" usr/
 mkdir -p var/lib/kubelet/pods var/lib/containerd/other var/lib/etcd var/log/pods/p; ln -s "$root/home" var/lib/kubelet/pods/link
 echo n >root/.bashrc; chmod 777 root; echo new >etc/machine-id
 '`
-	undo = `main eval 'empty=; steps release Delete Restore Compare'`
+	undo = `main eval 'empty=; steps release System Delete Restore Compare'`
 )
 
 var _ = Describe("A release", func() {
@@ -132,6 +132,13 @@ comm() { before; command comm "$@"; }
 		out, err := s.run(`main eval 'steps proof Files'`)
 		Expect(err).To(HaveOccurred(), out)
 		Expect(s.must(`main progress proof`)).To(HavePrefix("failed Files etc/passwd"))
+	})
+
+	It("should not give the files of one release of the operating system to the programs of another", func() {
+		s.must(before + "\n" + remember + "\nmain eval 'echo VERSION_ID=13 >etc/os-release'")
+		_, err := s.run(undo)
+		Expect(err).To(HaveOccurred())
+		Expect(s.must(`main progress release`)).To(HavePrefix("failed System"))
 	})
 
 	DescribeTable("should notice a baseline that was changed",

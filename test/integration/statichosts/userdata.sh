@@ -1,4 +1,8 @@
 #!/bin/bash
+# SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+#
+# SPDX-License-Identifier: Apache-2.0
+
 # What the user data of Gardener and its node agent do to a host, and more: files, units, a mount, an interface, a process and a user.
 set -o errexit
 
