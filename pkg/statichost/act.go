@@ -167,7 +167,7 @@ func (w *work) release(ctx context.Context) error {
 func (w *work) clean(ctx context.Context) (time.Duration, error) {
 	p, facts, spec := w.host.Status.Provisioned, w.seen.Facts, w.host.Spec
 	if p == nil { // the status was edited
-		p = &v1alpha1.Provisioned{}
+		p = w.stranger()
 		w.host.Status.Provisioned = p
 	}
 	if p.MachineID == "" {
@@ -234,6 +234,11 @@ func (w *work) forget(ctx context.Context, claim string) (time.Duration, error) 
 	w.host.Status.Provisioned = nil
 	w.host.Status.Phase = v1alpha1.PhasePending
 	return w.offer(ctx)
+}
+
+// stranger returns what is known about a machine that is not in the status: nothing but that it was there until now.
+func (w *work) stranger() *v1alpha1.Provisioned {
+	return &v1alpha1.Provisioned{Time: metav1.Time{Time: w.now().Truncate(time.Second)}}
 }
 
 // claimOf names what a host was claimed for, "" if that is not known.

@@ -196,8 +196,8 @@ func (w *work) settle(ctx context.Context) (bool, error) {
 		}
 	case v1alpha1.PhaseDirty:
 		if retry {
-			if s.Provisioned == nil { // of a machine that nothing is known about
-				s.Provisioned = &v1alpha1.Provisioned{}
+			if s.Provisioned == nil {
+				s.Provisioned = w.stranger()
 			}
 			if err := w.release(ctx); err != nil {
 				return false, err

@@ -53,7 +53,8 @@ const (
 	before = `main eval '
 umask 022
 mkdir -p etc/ssh opt/app usr/local/bin root/.ssh var/spool/cron var/lib/containerd/io var/lib/cni var/log proc run/static-host home
-echo VERSION_ID=12 >etc/os-release; echo 1 >etc/passwd; echo 2 >etc/ssh/key; chmod 600 etc/ssh/key; ln -s passwd etc/link; ln -s ../nowhere etc/dangling
+echo VERSION_ID=12 >etc/os-release
+echo 1 >etc/passwd; echo 2 >etc/ssh/key; chmod 600 etc/ssh/key; ln -s passwd etc/link; ln -s ../nowhere etc/dangling
 echo 3 >opt/app/a; ln opt/app/a opt/app/b; mkfifo opt/app/pipe; chmod 4755 opt/app/a; echo 4 >"opt/a b"; mkdir opt/empty
 echo 5 >usr/local/bin/x; echo 6 >root/.ssh/authorized_keys; echo 7 >var/lib/containerd/io/meta; echo name >etc/machine-id
 find . -exec touch -h -d "2001-02-03 04:05:06.789" {} +

@@ -249,8 +249,8 @@ var _ = Describe("Static hosts", func() {
 
 	It("have their hardware for hybridctl discover", func(ctx SpecContext) {
 		name := newStaticHosts(ctx, rack, 1)[0]
-		Expect(i.Survey(ctx, "")).To(ContainElement(inventory.Surveyed{Name: name, Labels: map[string]string{rackLabel: rack}, Free: true, CPUs: 4,
-			Memory: 8 << 30, Architecture: "amd64"}))
+		Expect(i.Survey(ctx, "")).To(ContainElement(inventory.Surveyed{Name: name, Labels: map[string]string{rackLabel: rack}, Free: true,
+			CPUs: 4, Memory: 8 << 30, Architecture: "amd64"}))
 	})
 })
 

@@ -22,6 +22,7 @@ import (
 
 	"github.com/google/uuid"
 	"golang.org/x/crypto/ssh"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/hardware"
@@ -249,13 +250,10 @@ func (h *Host) CutPower() {
 	h.process.Kill()
 	h.monitors.Wait()
 	// What the kernel still ends is in the group.
-	for {
+	_ = wait.PollUntilContextCancel(context.Background(), time.Millisecond, true, func(context.Context) (bool, error) {
 		events, err := os.ReadFile(filepath.Join(h.group, "cgroup.events"))
-		if err != nil || strings.Contains(string(events), "populated 0") {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
+		return err != nil || strings.Contains(string(events), "populated 0"), nil
+	})
 }
 
 // On reports whether the host is switched on.

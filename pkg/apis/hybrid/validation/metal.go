@@ -33,7 +33,7 @@ const (
 )
 
 var (
-	metalInventories   = []v1alpha1.MetalInventory{v1alpha1.MetalInventoryMetal3, v1alpha1.MetalInventoryIronCore, v1alpha1.MetalInventoryStatic}
+	metalInventories   = append([]v1alpha1.MetalInventory{v1alpha1.MetalInventoryMetal3}, taintedInventories...)
 	taintedInventories = []v1alpha1.MetalInventory{v1alpha1.MetalInventoryIronCore, v1alpha1.MetalInventoryStatic}
 	metalCleanings     = []string{v1alpha1.MetalCleaningMetadata, v1alpha1.MetalCleaningDisabled}
 	metalNodeNames     = []string{v1alpha1.MetalNodeNameMachine, v1alpha1.MetalNodeNameHost}
@@ -281,7 +281,7 @@ func (metal) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.Infrastr
 		templatePath = fldPath.Child("networkDataTemplate")
 	)
 	if profile.Inventory == v1alpha1.MetalInventoryStatic {
-		const reason = "must not be set: hosts of inventory %q keep the addresses and the network configuration that their administrator gave them"
+		const reason = "must not be set: hosts of inventory %q keep the addresses and the network configuration that they have"
 		if config.IPAM != nil {
 			allErrs = append(allErrs, field.Forbidden(fldPath.Child("ipam"), fmt.Sprintf(reason, profile.Inventory)))
 		}

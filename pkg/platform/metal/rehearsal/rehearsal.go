@@ -48,7 +48,8 @@ type rehearsing struct {
 
 // kindNames are the names of kinds by resource.
 var kindNames = map[string]string{
-	"baremetalhosts": "host", "statichosts": "host", "serverclaims": "server claim", "servers": "server", "secrets": "Secret", "ipaddressclaims": "address claim",
+	"baremetalhosts": "host", "statichosts": "host", "serverclaims": "server claim", "servers": "server",
+	"secrets": "Secret", "ipaddressclaims": "address claim",
 }
 
 func (r *rehearsing) answer(c *rehearsal.Call) (*http.Response, error) {

@@ -115,8 +115,8 @@ func hostOf(host *staticv1alpha1.StaticHost, machine string, selection *inventor
 	return result
 }
 
-// addressesOf returns the address of the SSH server if the host has it, or else all of its addresses: those of bridges and of the pod network
-// are among them.
+// addressesOf returns the address of the SSH server if the host has it, or else all of its addresses, which include those of bridges and of
+// the pod network.
 func addressesOf(host *staticv1alpha1.StaticHost) []string {
 	if slices.Contains(host.Status.Facts.Addresses, host.Spec.Address) {
 		return []string{host.Spec.Address}

@@ -148,7 +148,8 @@ var _ = Describe("host", func() {
 		Entry("whose user data runs", inventory.Host{Complete: true}, in(staticv1alpha1.PhaseProvisioning),
 			is(staticv1alpha1.ConditionProvisioned, metav1.ConditionUnknown, "Running", "")),
 		Entry("that is another host", inventory.Host{Complete: true, Running: true, Fault: "IdentityChanged: other machine ID"},
-			in(staticv1alpha1.PhaseProvisioned), is(staticv1alpha1.ConditionReachable, metav1.ConditionFalse, "IdentityChanged", "other machine ID")),
+			in(staticv1alpha1.PhaseProvisioned),
+			is(staticv1alpha1.ConditionReachable, metav1.ConditionFalse, "IdentityChanged", "other machine ID")),
 		Entry("without containerd", inventory.Host{Complete: true, Running: true}, in(staticv1alpha1.PhaseProvisioned),
 			is(staticv1alpha1.ConditionSuitable, metav1.ConditionFalse, "NoContainerd", "")),
 		Entry("being released", inventory.Host{}, in(staticv1alpha1.PhaseReleasing), release),
@@ -168,7 +169,8 @@ var _ = Describe("host", func() {
 
 	It("should be nobody's machine without a consumer", func() {
 		Expect(kind.MachineOf(newHost("h", claim, func(h *staticv1alpha1.StaticHost) { h.Spec.ConsumerRef = nil }), shoot)).To(BeEmpty())
-		Expect(kind.MachineOf(newHost("h", claim, func(h *staticv1alpha1.StaticHost) { h.Spec.ConsumerRef.Namespace = "x" }), shoot)).To(BeEmpty())
+		Expect(kind.MachineOf(newHost("h", claim, func(h *staticv1alpha1.StaticHost) { h.Spec.ConsumerRef.Namespace = "x" }), shoot)).
+			To(BeEmpty())
 	})
 
 	It("should have its hardware, within bounds", func() {

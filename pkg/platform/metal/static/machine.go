@@ -112,8 +112,8 @@ func unreleased(host *staticv1alpha1.StaticHost) error {
 		return platform.NewError(platform.ClassTransient, "host %q is dirty, and is not released before its administrator has cleaned it and "+
 			"annotated the StaticHost with %s: %s", host.Name, staticv1alpha1.AnnotationRetry, describe(clean))
 	case reachable != nil && reachable.Status == metav1.ConditionFalse:
-		return platform.NewError(platform.ClassTransient, "host %q is unreachable, and is not released before its administrator has repaired it: %s",
-			host.Name, describe(reachable))
+		return platform.NewError(platform.ClassTransient, "host %q is unreachable, and is not released before its administrator has repaired "+
+			"it: %s", host.Name, describe(reachable))
 	case host.Status.Phase == staticv1alpha1.PhaseReleasing, host.Status.Phase == staticv1alpha1.PhaseDirty:
 		return platform.NewProgress("host %q is %s", host.Name, host.Status.Phase)
 	default:
