@@ -12,3 +12,4 @@ hack/landscape/machines/build.sh
 OST_MACHINES=later hack/landscape/openstack/up.sh --install
 hack/landscape/build.sh >&2
 go test -p 1 -count 1 -timeout 60m ./test/landscape/hardware ./test/landscape/openstack/boot ./test/landscape/vcenter/boot ./test/integration/machines -ginkgo.v "$@"
+go test -count 1 -timeout 20m ./test/integration/statichosts -ginkgo.v -ginkgo.focus "a kernel of its own"

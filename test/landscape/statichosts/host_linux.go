@@ -118,6 +118,24 @@ func newHost(s *Site, name string, address [4]byte, o Options) (*Host, error) {
 	return h, nil
 }
 
+// Existing describes a host that another landscape runs, with keys for its SSH server and its users.
+func Existing(name string, address netip.Addr) (*Host, error) {
+	h := &Host{Name: name, Address: address, Port: port}
+	var err error
+	if h.PrivateKey, _, err = newKey(); err != nil {
+		return nil, err
+	}
+	var public string
+	h.HostKey, public, err = newKey()
+	h.HostKeys = []string{public}
+	return h, err
+}
+
+// Authorized returns the public key of those whom the host lets in.
+func (h *Host) Authorized() (string, error) {
+	return publicKey(h.PrivateKey)
+}
+
 // newKey returns a private and a public key in the formats of OpenSSH.
 func newKey() (private []byte, public string, err error) {
 	_, key, err := ed25519.GenerateKey(nil)
