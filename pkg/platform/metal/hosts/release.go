@@ -79,7 +79,8 @@ func (i *Inventory[T, H]) waitUntilClean(ctx context.Context, host H, machine st
 		interval = watchedInterval
 	}
 	name := host.GetName()
-	err := wait.PollUntilContextTimeout(ctx, interval, releaseTimeout, true, func(ctx context.Context) (bool, error) {
+	// A request may end later than the polls, because a limiter of requests fails at once if it cannot wait until a deadline.
+	err := wait.PollUntilContextTimeout(ctx, interval, releaseTimeout, true, func(context.Context) (bool, error) {
 		if i.Kind.IsReleasable(host) {
 			return true, nil
 		}
