@@ -230,6 +230,9 @@ var profileCases = []profileCase{
 		"must not be empty"},
 	{"an unknown checksum", imageOf(2, func(i *v1alpha1.SiteMachineImage) { i.Metal.ChecksumType = "crc" }),
 		imageField(2, "metal.checksumType"), "supported values"},
+	{"an operating system where an image is written", imageOf(2, func(i *v1alpha1.SiteMachineImage) {
+		i.Metal.OSRelease = &v1alpha1.MetalOSRelease{ID: "debian", VersionID: "12"}
+	}), imageField(2, "metal.osRelease"), "must not be set"},
 	{"an unknown format of an image", imageOf(2, func(i *v1alpha1.SiteMachineImage) { i.Metal.Format = "zip" }), imageField(2, "metal.format"),
 		"supported values"},
 }
@@ -246,6 +249,22 @@ var acceptedProfiles = map[string]configChange{
 		c.Sites[0].OpenStack.ProviderNetworks = new(false)
 		c.Sites[2].Metal.AddressPools = []corev1.TypedLocalObjectReference{{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "InClusterIPPool",
 			Name: "racks"}}
+	},
+	"own hosts": func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[2].Metal.Inventory = v1alpha1.MetalInventoryStatic
+		for i := range c.MachineImages {
+			for j := range c.MachineImages[i].Versions {
+				for k := range c.MachineImages[i].Versions[j].CapabilityFlavors {
+					sites := c.MachineImages[i].Versions[j].CapabilityFlavors[k].Sites
+					for l := range sites {
+						if sites[l].Name == c.Sites[2].Name {
+							sites[l].UserData = &v1alpha1.UserData{Format: v1alpha1.UserDataFormatScript}
+							sites[l].Metal = &v1alpha1.MetalImage{OSRelease: &v1alpha1.MetalOSRelease{ID: "debian", VersionID: "12"}}
+						}
+					}
+				}
+			}
+		}
 	},
 	"a site less that nobody's types and images need": func(c *v1alpha1.CloudProfileConfig) {
 		c.MachineTypes[0].Sites = c.MachineTypes[0].Sites[:1]
