@@ -10,6 +10,7 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -25,6 +26,8 @@ type Object[T any] interface {
 
 // Kind is what the hosts of an inventory are like.
 type Kind[T any, H Object[T]] struct {
+	// Resource is that of the hosts in the API.
+	Resource schema.GroupVersionResource
 	// ProviderIDPrefix begins the provider IDs of machines. They go on with a namespace and the names of a host and a machine.
 	ProviderIDPrefix string
 	// List reads hosts.

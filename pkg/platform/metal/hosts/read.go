@@ -9,6 +9,9 @@ import (
 	"path"
 	"slices"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,16 +26,33 @@ import (
 // cacheKey is the key of the watch of all hosts of a namespace.
 type cacheKey struct{}
 
-// Inventory implements inventory.Inventory, except for what the API of the hosts determines.
+// Inventory implements inventory.Inventory.
 type Inventory[T any, H Object[T]] struct {
 	inventory.Access
 	// Kind is what the hosts are like.
 	Kind *Kind[T, H]
 }
 
+// New returns the inventory of hosts of the kind behind the session.
+func New[T any, H Object[T]](session *metalclient.Session, options inventory.Options, kind *Kind[T, H]) *Inventory[T, H] {
+	return &Inventory[T, H]{Access: inventory.NewAccess(session, options), Kind: kind}
+}
+
 // HasProviderID implements inventory.Inventory.
 func (i *Inventory[T, H]) HasProviderID(providerID string) bool {
 	return inventory.HasForm(providerID, i.Kind.ProviderIDPrefix+i.Session.Namespace+"/", inventory.NameFormat+"/"+inventory.NameFormat)
+}
+
+// Resources implements inventory.Inventory.
+func (i *Inventory[T, H]) Resources() []schema.GroupVersionResource {
+	return []schema.GroupVersionResource{i.Kind.Resource}
+}
+
+// Permissions implements inventory.Inventory.
+func (i *Inventory[T, H]) Permissions() []authorizationv1.ResourceAttributes {
+	return append(
+		inventory.Permissions(i.Session.Namespace, i.Kind.Resource.Group, i.Kind.Resource.Resource, "get", "list", "watch", "patch"),
+		inventory.Permissions(i.Session.Namespace, corev1.GroupName, "secrets", "create", "patch", "delete")...)
 }
 
 // Hosts implements inventory.Inventory.

@@ -37,7 +37,7 @@ const pathHosts = "/apis/metal3.io/v1alpha1/namespaces/hosts/baremetalhosts"
 type api struct{ client client.Client }
 
 // newInventory returns an inventory with the hosts, which is not watched.
-func newInventory(ctx context.Context, hosts ...client.Object) (*Inventory, client.Client) {
+func newInventory(ctx context.Context, hosts ...client.Object) (inventory.Inventory, client.Client) {
 	GinkgoHelper()
 	scheme := runtime.NewScheme()
 	Expect(metal3v1alpha1.AddToScheme(scheme)).To(Succeed())

@@ -8,9 +8,6 @@ package metal3
 
 import (
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
-	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/hosts"
@@ -27,6 +24,7 @@ const providerIDPrefix = "metal3://"
 
 // kind is what BareMetalHosts are like.
 var kind = hosts.Kind[metal3v1alpha1.BareMetalHost, *metal3v1alpha1.BareMetalHost]{
+	Resource:         metal3v1alpha1.GroupVersion.WithResource(resourceHosts),
 	ProviderIDPrefix: providerIDPrefix,
 	List:             list,
 	Strip:            strip,
@@ -49,28 +47,7 @@ var kind = hosts.Kind[metal3v1alpha1.BareMetalHost, *metal3v1alpha1.BareMetalHos
 	FreePatch:     freePatch,
 }
 
-// Inventory implements inventory.Inventory.
-type Inventory struct {
-	hosts.Inventory[metal3v1alpha1.BareMetalHost, *metal3v1alpha1.BareMetalHost]
-}
-
-var _ inventory.Inventory = &Inventory{}
-
 // New returns the inventory behind the session.
-func New(session *metalclient.Session, options inventory.Options) *Inventory {
-	result := &Inventory{}
-	result.Access, result.Kind = inventory.NewAccess(session, options), &kind
-	return result
-}
-
-// Resources implements inventory.Inventory.
-func (i *Inventory) Resources() []schema.GroupVersionResource {
-	return []schema.GroupVersionResource{metal3v1alpha1.GroupVersion.WithResource(resourceHosts)}
-}
-
-// Permissions implements inventory.Inventory.
-func (i *Inventory) Permissions() []authorizationv1.ResourceAttributes {
-	return append(
-		inventory.Permissions(i.Session.Namespace, metal3v1alpha1.GroupVersion.Group, resourceHosts, "get", "list", "watch", "patch"),
-		inventory.Permissions(i.Session.Namespace, corev1.GroupName, "secrets", "create", "patch", "delete")...)
+func New(session *metalclient.Session, options inventory.Options) inventory.Inventory {
+	return hosts.New(session, options, &kind)
 }

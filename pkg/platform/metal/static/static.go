@@ -9,9 +9,6 @@ package static
 import (
 	"context"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	staticv1alpha1 "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/static/v1alpha1"
@@ -30,6 +27,7 @@ const providerIDPrefix = "static://"
 
 // kind is what StaticHosts are like.
 var kind = hosts.Kind[staticv1alpha1.StaticHost, *staticv1alpha1.StaticHost]{
+	Resource:         staticv1alpha1.SchemeGroupVersion.WithResource(resourceHosts),
 	ProviderIDPrefix: providerIDPrefix,
 	List:             list,
 	Strip:            strip,
@@ -48,30 +46,9 @@ var kind = hosts.Kind[staticv1alpha1.StaticHost, *staticv1alpha1.StaticHost]{
 	FreePatch:        freePatch,
 }
 
-// Inventory implements inventory.Inventory.
-type Inventory struct {
-	hosts.Inventory[staticv1alpha1.StaticHost, *staticv1alpha1.StaticHost]
-}
-
-var _ inventory.Inventory = &Inventory{}
-
 // New returns the inventory behind the session.
-func New(session *metalclient.Session, options inventory.Options) *Inventory {
-	result := &Inventory{}
-	result.Access, result.Kind = inventory.NewAccess(session, options), &kind
-	return result
-}
-
-// Resources implements inventory.Inventory.
-func (i *Inventory) Resources() []schema.GroupVersionResource {
-	return []schema.GroupVersionResource{staticv1alpha1.SchemeGroupVersion.WithResource(resourceHosts)}
-}
-
-// Permissions implements inventory.Inventory.
-func (i *Inventory) Permissions() []authorizationv1.ResourceAttributes {
-	return append(
-		inventory.Permissions(i.Session.Namespace, staticv1alpha1.GroupName, resourceHosts, "get", "list", "watch", "patch"),
-		inventory.Permissions(i.Session.Namespace, corev1.GroupName, "secrets", "create", "patch", "delete")...)
+func New(session *metalclient.Session, options inventory.Options) inventory.Inventory {
+	return hosts.New(session, options, &kind)
 }
 
 // list reads hosts.
