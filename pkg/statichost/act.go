@@ -183,21 +183,25 @@ func (w *work) clean(ctx context.Context) (time.Duration, error) {
 		return w.forget(ctx, claim)
 	}
 	release, proof := w.seen.Tasks[host.TaskRelease], w.seen.Tasks[host.TaskProof]
+	start := func() (time.Duration, error) {
+		return pollInterval, w.connection.Release(ctx, claim, p.BaselineHash, spec.Reset.Empty, spec.Reset.Hook)
+	}
 	isOver := release.State == host.StateDone && release.Value == p.BootID
 	switch {
 	case p.BootID != facts.BootID && !isOver:
-		// The release was not started, or a reboot has interrupted it.
-		if err := w.connection.Release(ctx, claim, p.BaselineHash, spec.Reset.Empty, spec.Reset.Hook); err != nil {
+		// The release was not started, or a reboot has interrupted it. The boot is persisted before, because the host may have rebooted
+		// when it is seen again, and is not released twice.
+		p.BootID = facts.BootID
+		if err := w.persist(ctx); err != nil {
 			return 0, err
 		}
-		p.BootID = facts.BootID
-		return pollInterval, nil
+		return start()
 	case p.BootID == facts.BootID:
-		switch release.State {
-		case host.StateFailed:
+		switch {
+		case release.State == host.StateFailed:
 			return w.failed(release), nil
-		case host.StateNone:
-			return pollInterval, w.connection.Release(ctx, claim, p.BaselineHash, spec.Reset.Empty, spec.Reset.Hook)
+		case release.State == host.StateNone, release.State == host.StateDone && !isOver: // of another boot
+			return start()
 		default: // it runs, or the host is about to reboot
 			return pollInterval, nil
 		}

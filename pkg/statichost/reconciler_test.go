@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -227,6 +229,8 @@ var _ = Describe("Reconciler", func() {
 				}
 			})
 			Expect(w.host.runs).To(HaveLen(1), "kill %d", n)
+			releases := slices.DeleteFunc(slices.Clone(w.host.calls), func(call string) bool { return !strings.HasPrefix(call, "release") })
+			Expect(releases).To(HaveLen(1), "kill %d", n)
 			Expect(w.host.hasBaseline).To(BeFalse(), "kill %d", n)
 			Expect(w.get().Status.Provisioned).To(BeNil(), "kill %d", n)
 			if !killed {

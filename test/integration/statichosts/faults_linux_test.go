@@ -6,6 +6,7 @@ package statichosts_test
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -192,7 +193,23 @@ var _ = Describe("Faults", func() {
 		expectNoSecret(ctx, h)
 	}, NodeTimeout(3*cycle))
 
-	It("should end right if the connection is cut after each command, and wherever else", func(ctx SpecContext) {
+	It("should end right if the connection is cut after each command", func(ctx SpecContext) {
+		h := install(ctx)
+		cutAfterCommands(ctx, h)
+		register(ctx, h, nil)
+		eventually(ctx, h).Should(beIn(v1alpha1.PhaseAvailable))
+		files := snapshot(h)
+		m := newMachine(h, small+"echo run >>/var/tmp/runs\n")
+		m.run(ctx)
+		Expect(at(ctx, h, "cat /var/tmp/runs")).To(Equal("run"))
+		m.delete(ctx)
+		Expect(differences(files, snapshot(h))).To(BeEmpty())
+		Expect(strings.Fields(at(ctx, h, "ls /var/tmp/cut"))).To(ConsistOf("facts", "start-baseline", "start-provision", "start-release",
+			"start-proof", "forget"))
+		expectNoSecret(ctx, h)
+	}, NodeTimeout(4*cycle))
+
+	It("should end right if connections are cut wherever they are", func(ctx SpecContext) {
 		hosts := make(chan *statichosts.Host, 32)
 		var cuts []func()
 		for _, n := range []int{2, 5, 7, 8, 9, 10} {

@@ -5,6 +5,7 @@
 package statichosts_test
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -24,6 +25,31 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/statichosts"
 )
+
+// cutter is what the SSH server of a host runs instead of a command: the command, and if it is the first one of its kind, the connection is
+// cut when the command has ended, and the answer is lost.
+const cutter = `#!/bin/sh
+input=$(mktemp -p /run) output=$(mktemp -p /run)
+cat >$input
+kind=$(sed -n "s/^{ main start '\([a-z]*\)'.*/start-\1/p; s/^{ main \([a-z]*\) .*/\1/p" $input | head -n 1)
+sh -s <$input >$output
+code=$?
+rm $input
+if mkdir "/var/tmp/cut/$kind" 2>/dev/null; then
+  rm $output
+  kill -9 $PPID
+fi
+cat $output
+rm $output
+exit $code
+`
+
+// cutAfterCommands lets the SSH server of a host cut the connection after the first command of each kind.
+func cutAfterCommands(ctx context.Context, h *statichosts.Host) {
+	GinkgoHelper()
+	at(ctx, h, "mkdir /var/tmp/cut; cat >/usr/local/sbin/cutter <<'END'\n"+cutter+"END\nchmod 755 /usr/local/sbin/cutter; "+
+		"echo 'ForceCommand /usr/local/sbin/cutter' >>/etc/ssh/sshd_config; systemctl restart ssh")
+}
 
 // cable is between the operator and the SSH server of a host. As soon as it is loose, it is cut in every second connection after the nth
 // exchange of packets: at once, or, if n is odd, when the host has answered, and the answer is lost.
