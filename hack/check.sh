@@ -38,7 +38,7 @@ check_tidy() {
   return $failed
 }
 
-# What is generated is made in a copy, because tests can run beside this.
+# What is generated is made in a copy, so that a check changes nothing.
 check_generated() {
   local copy failed=0
   copy="$(mktemp -d)"

@@ -20,22 +20,16 @@ controller-gen crd paths=./pkg/apis/static/... output:crd:dir=charts/static-host
 
 echo "> API reference"
 mkdir -p docs/api-reference
-crd-ref-docs \
-  --log-level WARN \
-  --max-depth 20 \
-  --config hack/api-reference/config.yaml \
-  --source-path pkg/apis/hybrid/v1alpha1 \
-  --templates-dir hack/api-reference/templates \
-  --renderer markdown \
-  --output-path docs/api-reference/hybrid.md
-crd-ref-docs \
-  --log-level WARN \
-  --max-depth 20 \
-  --config hack/api-reference/config.yaml \
-  --source-path pkg/apis/static/v1alpha1 \
-  --templates-dir hack/api-reference/templates \
-  --renderer markdown \
-  --output-path docs/api-reference/static.md
+for api in hybrid static; do
+  crd-ref-docs \
+    --log-level WARN \
+    --max-depth 20 \
+    --config hack/api-reference/config.yaml \
+    --source-path "pkg/apis/$api/v1alpha1" \
+    --templates-dir hack/api-reference/templates \
+    --renderer markdown \
+    --output-path "docs/api-reference/$api.md"
+done
 
 # copy_crds module@version folder-in-module folder-in-chart file...
 copy_crds() {
