@@ -87,7 +87,7 @@ func patchStaticHost(ctx context.Context, c client.Client, name, patch string) e
 }
 
 // newStatic is the inventory as the driver of a process that just started has it.
-func newStatic(ctx context.Context, o owner.Owner) *static.Inventory {
+func newStatic(ctx context.Context, o owner.Owner) inventory.Inventory {
 	GinkgoHelper()
 	return static.New(newSession(ctx, v1alpha1.MetalInventoryStatic), inventory.Options{Owner: o, Watched: true})
 }
@@ -107,7 +107,7 @@ func staticClaim(machine, rack string) inventory.Claim {
 var _ = Describe("Static hosts", func() {
 	var (
 		o       owner.Owner
-		i       *static.Inventory
+		i       inventory.Inventory
 		rack    string
 		machine string
 	)
@@ -168,7 +168,7 @@ var _ = Describe("Static hosts", func() {
 		const drivers = 6
 		machines := make([]string, drivers)
 		owners := make([]owner.Owner, drivers)
-		inventories := make([]*static.Inventory, drivers)
+		inventories := make([]inventory.Inventory, drivers)
 		for n := range drivers {
 			owners[n] = newOwner()
 			machines[n], inventories[n] = owners[n].Shoot+"-m", newStatic(ctx, owners[n])
@@ -194,7 +194,8 @@ var _ = Describe("Static hosts", func() {
 	It("are one for each machine, also after a claim that was interrupted anywhere", func(ctx SpecContext) {
 		names := newStaticHosts(ctx, rack, 3)
 		By("before the patch, when only the Secret is written")
-		Expect(bootdata.WriteSecret(ctx, i.Client(), o, machine, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metal.Namespace},
+		c := newSession(ctx, v1alpha1.MetalInventoryStatic).Client()
+		Expect(bootdata.WriteSecret(ctx, c, o, machine, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metal.Namespace},
 			Data: map[string][]byte{"userData": []byte("old")}})).To(Succeed())
 		first, err := i.Claim(ctx, staticClaim(machine, rack))
 		Expect(err).NotTo(HaveOccurred())
