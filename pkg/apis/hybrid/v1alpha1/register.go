@@ -24,6 +24,8 @@ var (
 
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
+		&BackupBucketConfig{},
+		&BackupBucketStatus{},
 		&CloudControllerManagerConfiguration{},
 		&CloudProfileConfig{},
 		&ControlPlaneConfig{},
