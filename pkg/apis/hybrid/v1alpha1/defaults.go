@@ -51,6 +51,17 @@ func addDefaultingFuncs(scheme *runtime.Scheme) error {
 	return nil
 }
 
+// SetBackupBucketConfigDefaults sets what the operator left out. The region is that of the BackupBucket. Unlike others, these defaults are
+// not set when a document is decoded.
+func SetBackupBucketConfigDefaults(config *BackupBucketConfig, region string) {
+	if config.S3 != nil {
+		setIfEmpty(&config.S3.Region, region)
+	}
+	if config.Swift != nil {
+		setIfEmpty(&config.Swift.Region, region)
+	}
+}
+
 // SetCloudControllerManagerConfigurationDefaults sets what may be missing in configurations of the cloud-controller-manager.
 func SetCloudControllerManagerConfigurationDefaults(config *CloudControllerManagerConfiguration) {
 	for i := range config.Sites {
