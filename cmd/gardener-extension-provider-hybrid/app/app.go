@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 
+	druidcorev1alpha1 "github.com/gardener/etcd-druid/api/core/v1alpha1"
 	"github.com/gardener/gardener/extensions/pkg/controller"
 	"github.com/gardener/gardener/extensions/pkg/controller/heartbeat"
 	"github.com/gardener/gardener/pkg/client/kubernetes"
@@ -28,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/backupstore"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -60,7 +62,7 @@ func run(ctx context.Context, o *options) error {
 	if err := addToScheme(mgr.GetScheme()); err != nil {
 		return fmt.Errorf("could not update manager scheme: %w", err)
 	}
-	for _, collector := range []prometheus.Collector{platform.RequestDuration, platform.Hosts} {
+	for _, collector := range append([]prometheus.Collector{platform.RequestDuration, platform.Hosts}, backupstore.Collectors()...) {
 		if err := metrics.Registry.Register(collector); err != nil {
 			return fmt.Errorf("could not register metrics: %w", err)
 		}
@@ -92,6 +94,9 @@ func addToScheme(scheme *runtime.Scheme) error {
 		return err
 	}
 	if err := vpaautoscalingv1.AddToScheme(scheme); err != nil {
+		return err
+	}
+	if err := druidcorev1alpha1.AddToScheme(scheme); err != nil {
 		return err
 	}
 	metav1.AddToGroupVersion(scheme, machinev1alpha1.SchemeGroupVersion)

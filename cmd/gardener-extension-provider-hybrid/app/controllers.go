@@ -8,6 +8,8 @@ import (
 	"context"
 	"fmt"
 
+	extensionsbackupbucket "github.com/gardener/gardener/extensions/pkg/controller/backupbucket"
+	extensionsbackupentry "github.com/gardener/gardener/extensions/pkg/controller/backupentry"
 	extensionscontrolplane "github.com/gardener/gardener/extensions/pkg/controller/controlplane"
 	extensionsdnsrecord "github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
 	extensionshealthcheck "github.com/gardener/gardener/extensions/pkg/controller/healthcheck"
@@ -15,6 +17,9 @@ import (
 	extensionsworker "github.com/gardener/gardener/extensions/pkg/controller/worker"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/backup"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/backupbucket"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/backupentry"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/dnsrecord"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/healthcheck"
@@ -37,7 +42,12 @@ const (
 	defaultConcurrentWorkers = 20
 	// defaultConcurrentRecords is higher because a DNSRecord mostly waits for the name servers.
 	defaultConcurrentRecords = 20
+	// defaultConcurrentBackups is higher because a BackupEntry that is deleted waits for the store, and each shoot needs its own.
+	defaultConcurrentBackups = 20
 )
+
+// stores are the supported kinds of stores of backups.
+var stores = backup.Stores{}
 
 // controllers are the controllers. The names of their flags begin with their own.
 var controllers = []struct {
@@ -64,6 +74,18 @@ var controllers = []struct {
 			}
 			return worker.AddToManagerWithOptions(ctx, mgr, worker.AddOptions{Options: common, Platforms: extension.MachineClasses(),
 				Machines: driver.Machines(), GardenCluster: garden})
+		}},
+	{extensionsbackupbucket.ControllerName, defaultConcurrentReconciles,
+		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
+			return backupbucket.AddToManagerWithOptions(mgr, backupbucket.AddOptions{Options: common, Stores: stores})
+		}},
+	{extensionsbackupentry.ControllerName, defaultConcurrentBackups,
+		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
+			return backupentry.AddToManagerWithOptions(mgr, backupentry.AddOptions{Options: common, Stores: stores})
+		}},
+	{backupentry.UsageControllerName, defaultConcurrentReconciles,
+		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
+			return backupentry.AddUsageToManagerWithOptions(mgr, backupentry.AddOptions{Options: common, Stores: stores})
 		}},
 	{extensionsdnsrecord.ControllerName, defaultConcurrentRecords,
 		func(ctx context.Context, mgr manager.Manager, o *options, common setup.Options) error {

@@ -22,6 +22,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/backup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/network"
 )
@@ -142,6 +143,9 @@ func newOptions() *options {
 	o.webhooks = webhookcmd.NewAddToManagerOptions(v1alpha1.ExtensionName, "", nil, o.general,
 		&webhookcmd.ServerOptions{Namespace: os.Getenv("WEBHOOK_CONFIG_NAMESPACE")},
 		webhookcmd.NewSwitchOptions(
+			webhookcmd.Switch(backup.WebhookName, backup.New),
+			webhookcmd.Switch(backup.CopyWebhookName, backup.NewForCopies),
+			webhookcmd.Switch(backup.GardenWebhookName, backup.NewForGardens),
 			webhookcmd.Switch(controlplane.WebhookName, controlplane.New),
 			webhookcmd.Switch(network.WebhookName, network.New),
 		))

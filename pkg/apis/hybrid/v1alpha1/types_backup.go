@@ -18,6 +18,9 @@ const (
 	BackupStoreSwift BackupStore = "Swift"
 )
 
+// BackupSecretKeyStore is the key of the kind of the store in the Secrets that etcd-backup-restore reads. The webhook for Etcds reads it.
+const BackupSecretKeyStore = "store"
+
 // +k8s:deepcopy-gen:interfaces=k8s.io/apimachinery/pkg/runtime.Object
 
 // BackupBucketConfig is the provider configuration of a BackupBucket, which is that of a Seed's or a Garden's backup.
