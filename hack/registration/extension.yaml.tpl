@@ -37,7 +37,7 @@ spec:
           - name: cinder-csi-plugin-hybrid
             repository: registry.example.com/cinder-csi-plugin-hybrid
             tag: {{ .Version }}
-      # In the runtime cluster of the garden it serves DNSRecords.
+      # In the runtime cluster of the garden it serves backups and DNSRecords.
       runtimeClusterValues:
         image: registry.example.com/gardener-extension-provider-hybrid:{{ .Version }}
       injectGardenKubeconfig: true

@@ -44,6 +44,8 @@ type registration struct {
 }
 
 var resources = []resource{
+	{"BackupBucket", "hybrid"},
+	{"BackupEntry", "hybrid"},
 	{"ControlPlane", "hybrid"},
 	{"DNSRecord", "hybrid-designate"},
 	{"DNSRecord", "hybrid-rfc2136"},

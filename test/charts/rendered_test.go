@@ -196,11 +196,12 @@ var _ = Describe("Charts", func() {
 		Expect(slices.Compact(slices.Clone(all))).To(Equal(all))
 	})
 
-	It("should serve DNS records alone in a garden", func() {
+	It("should serve backups and DNS records alone in a garden", func() {
 		objects := objectsOf(modes["the extension in a garden"])
 		args := strings.Join(deploymentOf(objects).Spec.Template.Spec.Containers[0].Args, "\n")
-		Expect(args).To(And(ContainSubstring("--extension-classes=garden\n"), ContainSubstring("--controllers=dnsrecord,heartbeat\n"),
-			ContainSubstring("--disable-webhooks=*\n"), Not(ContainSubstring("--webhook-config"))))
+		Expect(args).To(And(ContainSubstring("--extension-classes=garden\n"),
+			ContainSubstring("--controllers=backupbucket,backupentry,backupusage,dnsrecord,heartbeat\n"),
+			ContainSubstring("--disable-webhooks=backup,backup-copy,controlplane,network\n")))
 		Expect(deploymentOf(objects).Spec.Template.Spec.PriorityClassName).To(Equal("gardener-garden-system-200"))
 		Expect(named(objects, "ClusterFilter")).To(BeEmpty())
 		Expect(named(objects, "ServiceMonitor")).To(ConsistOf(HavePrefix("garden-")))

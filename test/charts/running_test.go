@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/charts/rbacaudit"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
@@ -133,6 +134,64 @@ func (r *running) record(ctx context.Context) *extensionsv1alpha1.DNSRecord {
 	return record
 }
 
+// backups creates a BackupBucket and a BackupEntry of the garden in a store that does not answer, gives them other credentials, and deletes
+// them.
+func (r *running) backups(ctx context.Context) {
+	GinkgoHelper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "backup", Namespace: v1beta1constants.GardenNamespace},
+		StringData: map[string]string{"accessKeyID": "a", "secretAccessKey": "first"}}
+	Expect(apiServer.Create(ctx, secret)).To(Succeed())
+	ref := corev1.SecretReference{Name: secret.Name, Namespace: secret.Namespace}
+	meta := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Name: name, Annotations: map[string]string{
+			v1beta1constants.GardenerOperation: v1beta1constants.GardenerOperationReconcile}}
+	}
+	config := v1alpha1.BackupBucketConfig{Store: v1alpha1.BackupStoreS3, S3: &v1alpha1.S3BackupStore{Endpoint: "https://127.0.0.1:1",
+		Region: "racks"}}
+	rawConfig, err := codec.Encode(&config)
+	Expect(err).NotTo(HaveOccurred())
+	rawStatus, err := codec.Encode(&v1alpha1.BackupBucketStatus{Config: config})
+	Expect(err).NotTo(HaveOccurred())
+
+	bucket := &extensionsv1alpha1.BackupBucket{ObjectMeta: meta("bucket-" + string(r.class)), Spec: extensionsv1alpha1.BackupBucketSpec{
+		DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType, Class: &r.class, ProviderConfig: rawConfig},
+		Region:      "racks", SecretRef: ref,
+	}}
+	entry := &extensionsv1alpha1.BackupEntry{ObjectMeta: meta("garden--" + string(r.class)), Spec: extensionsv1alpha1.BackupEntrySpec{
+		DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType, Class: &r.class}, Region: "racks", SecretRef: ref,
+		BucketName: bucket.Name, BackupBucketProviderStatus: rawStatus,
+	}}
+	Expect(apiServer.Create(ctx, bucket)).To(Succeed())
+	Expect(apiServer.Create(ctx, entry)).To(Succeed())
+	written := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: v1beta1constants.BackupSecretName, Namespace: secret.Namespace}}
+	has := func(value string) {
+		GinkgoHelper()
+		Eventually(func(g Gomega) {
+			g.Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(written), written)).To(Succeed())
+			g.Expect(written.Data).To(HaveKeyWithValue("secretAccessKey", []byte(value)))
+		}).WithTimeout(time.Minute).Should(Succeed())
+	}
+	has("first")
+	Eventually(func(g Gomega) {
+		g.Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(bucket), bucket)).To(Succeed())
+		g.Expect(bucket.Status.LastError).NotTo(BeNil())
+	}).WithTimeout(time.Minute).Should(Succeed())
+
+	patch := client.MergeFrom(secret.DeepCopy())
+	secret.StringData = map[string]string{"secretAccessKey": "second"}
+	Expect(apiServer.Patch(ctx, secret, patch)).To(Succeed())
+	Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(entry), entry)).To(Succeed())
+	entryPatch := client.MergeFrom(entry.DeepCopy())
+	entry.Annotations = meta("").Annotations
+	Expect(apiServer.Patch(ctx, entry, entryPatch)).To(Succeed())
+	has("second")
+
+	Expect(apiServer.Delete(ctx, entry)).To(Succeed())
+	Eventually(func() error {
+		return apiServer.Get(ctx, client.ObjectKeyFromObject(written), written)
+	}).WithTimeout(time.Minute).Should(MatchError(ContainSubstring("not found")))
+}
+
 // unused are the permissions of the chart that it had no use for.
 func (r *running) unused(ctx context.Context) []rbacaudit.Permission {
 	GinkgoHelper()
@@ -175,6 +234,7 @@ var _ = Describe("The extension that runs as its chart says", Ordered, func() {
 				return texts
 			}
 			if r == &inGarden {
+				r.backups(ctx)
 				Eventually(unused).WithTimeout(time.Minute).Should(BeEmpty())
 				return
 			}

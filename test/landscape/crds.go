@@ -19,6 +19,8 @@ import (
 // crdFiles are the custom resource definitions that the controllers need, in Gardener's module.
 var crdFiles = []string{
 	"10-crd-autoscaling.k8s.io_verticalpodautoscalers.yaml",
+	"10-crd-extensions.gardener.cloud_backupbuckets.yaml",
+	"10-crd-extensions.gardener.cloud_backupentries.yaml",
 	"10-crd-extensions.gardener.cloud_clusters.yaml",
 	"10-crd-extensions.gardener.cloud_controlplanes.yaml",
 	"10-crd-extensions.gardener.cloud_dnsrecords.yaml",
@@ -33,9 +35,17 @@ var crdFiles = []string{
 	"10-crd-resources.gardener.cloud_managedresources.yaml",
 }
 
-// InstallCRDs installs the custom resource definitions of Gardener and machine-controller-manager that the controllers need, and
-// those in further files of Gardener's folder of custom resource definitions for seeds. It waits until they are served.
+// InstallCRDs installs the custom resource definitions of Gardener, machine-controller-manager and etcd-druid that the controllers and
+// webhooks need, and those in further files of Gardener's folder of custom resource definitions for seeds. It waits until they are served.
 func InstallCRDs(ctx context.Context, config *rest.Config, further ...string) error {
+	druid := CRDs{
+		Module: "github.com/gardener/etcd-druid/api",
+		Folder: filepath.Join("core", "v1alpha1", "crds"),
+		Files:  []string{"druid.gardener.cloud_etcdcopybackupstasks.yaml", "druid.gardener.cloud_etcds.yaml"},
+	}
+	if err := druid.Install(ctx, config); err != nil {
+		return err
+	}
 	return CRDs{
 		Module: "github.com/gardener/gardener",
 		Folder: filepath.Join("example", "seed-crds"),

@@ -22,12 +22,10 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- $metrics := tpl (toString .Values.metricsPort) . -}}
 {{- $health := tpl (toString .Values.healthPort) . -}}
 {{- $pairs := list (list "metricsPort" $metrics "healthPort" $health) -}}
-{{- if not .Values.gardener.runtimeCluster.enabled -}}
 {{- $server := tpl (toString .Values.webhooks.serverPort) . -}}
 {{- $pairs = append $pairs (list "metricsPort" $metrics "webhooks.serverPort" $server) -}}
 {{- $pairs = append $pairs (list "healthPort" $health "webhooks.serverPort" $server) -}}
 {{- $pairs = append $pairs (list "metricsPort" $metrics "webhooks.servicePort" (toString .Values.webhooks.servicePort)) -}}
-{{- end -}}
 {{- range $pairs -}}
 {{- if eq (index . 1) (index . 3) -}}
 {{- fail (printf "%s and %s are both %s, they must differ" (index . 0) (index . 2) (index . 1)) -}}

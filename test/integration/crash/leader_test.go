@@ -38,7 +38,7 @@ var _ = Describe("Two replicas of the extension", func() {
 		first := s.Seed.Extension
 		first.Stop(ctx)
 		first.Args = slices.Concat(alone,
-			[]string{"--leader-election=true", "--leader-election-namespace=" + namespace, "--disable-webhooks=controlplane,network"})
+			[]string{"--leader-election=true", "--leader-election-namespace=" + namespace, "--disable-webhooks=*"})
 		second := &landscape.Process{
 			Name: first.Name, Path: first.Path, Env: first.Env, LogFile: filepath.Join(GinkgoT().TempDir(), "second.log"),
 			Args: slices.Concat(first.Args,

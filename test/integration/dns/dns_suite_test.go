@@ -106,7 +106,7 @@ func startExtension(ctx context.Context) {
 	binaries := landscape.DefaultBinaries().WithOwn(own)
 
 	seed, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: namespace, Binaries: binaries, ExtensionArgs: []string{
-		"--controllers=dnsrecord", "--disable-webhooks=controlplane,network", "--extension-classes=shoot,seed,garden",
+		"--controllers=dnsrecord", "--disable-webhooks=*", "--extension-classes=shoot,seed,garden",
 	}})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(seed.Stop)
