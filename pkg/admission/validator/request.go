@@ -45,7 +45,7 @@ func typed[T client.Object](newObj, oldObj client.Object) (object, old T, err er
 // warningsKey is the key of the warnings in the context of a request.
 type warningsKey struct{}
 
-// WithWarnings adds the warnings about Shoots and CloudProfiles to the response. Gardener's validators cannot return warnings, so they
+// WithWarnings adds the warnings of validators to the response. Gardener's validators cannot return warnings, so they
 // store them in the context.
 func WithWarnings(handler admission.Handler) admission.Handler {
 	return admission.HandlerFunc(func(ctx context.Context, request admission.Request) admission.Response {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// Name is the name of the webhook for Shoots, CloudProfiles and NamespacedCloudProfiles.
+	// Name is the name of the webhook for Shoots, CloudProfiles, NamespacedCloudProfiles, Seeds and BackupBuckets.
 	Name = "validator"
 	// BindingsValidatorName is the name of the webhook for CredentialsBindings and SecretBindings.
 	BindingsValidatorName = "bindings." + Name
@@ -30,13 +30,15 @@ const (
 	secretsPath  = path + "/secrets"
 )
 
-// New returns the webhook that validates Shoots, CloudProfiles and NamespacedCloudProfiles of the provider type, and warns of settings that
-// are valid but risky.
+// New returns the webhook that validates Shoots, CloudProfiles, NamespacedCloudProfiles and BackupBuckets of the provider type and Seeds with
+// backups of it, and warns of settings that are valid but risky.
 func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 	webhook, err := newWebhook(mgr, Name, path, v1beta1constants.LabelExtensionProviderTypePrefix, validators{
 		NewShootValidator(mgr):                  {{Obj: &gardencorev1beta1.Shoot{}}},
 		NewCloudProfileValidator(mgr):           {{Obj: &gardencorev1beta1.CloudProfile{}}},
 		NewNamespacedCloudProfileValidator(mgr): {{Obj: &gardencorev1beta1.NamespacedCloudProfile{}}},
+		NewSeedValidator(mgr):                   {{Obj: &gardencorev1beta1.Seed{}}},
+		NewBackupBucketValidator():              {{Obj: &gardencorev1beta1.BackupBucket{}}},
 	})
 	if err != nil {
 		return nil, err
