@@ -29,6 +29,13 @@ check_scripts() {
   files '*.sh' .ci/run | while read -r file; do bash -n "$file" || return 1; done
 }
 
+# What is built does not belong into the repository, and no source is that large.
+check_size() {
+  local large
+  large="$(git ls-files -z | xargs -0 stat -c '%s %n' 2>/dev/null | awk '$1 > 512 * 1024')"
+  [[ -z $large ]] || { echo "These files are larger than 512 KiB:"; echo "$large"; return 1; }
+}
+
 check_tidy() {
   local module failed=0
   # metal3 is compiled as a part of the module of baremetal-operator.
@@ -89,6 +96,7 @@ run() {
 
 run "License headers" check_license
 run "Shell syntax" check_scripts
+run "Size of files" check_size
 run "go mod tidy" check_tidy
 run "Generated files" check_generated
 run "Charts" check_charts
