@@ -5,7 +5,10 @@
 package platform
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -99,10 +102,30 @@ type StorageClass struct {
 	Provisioner string `json:"provisioner"`
 	// Parameters are those of the provisioner.
 	Parameters map[string]string `json:"parameters,omitempty"`
+	// ReclaimPolicy is what happens to a volume whose claim is deleted.
+	ReclaimPolicy corev1.PersistentVolumeReclaimPolicy `json:"reclaimPolicy"`
+	// Labels are further labels of the class.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Annotations are further annotations of the class.
+	Annotations map[string]string `json:"annotations,omitempty"`
 	// AllowVolumeExpansion says whether volumes can grow.
 	AllowVolumeExpansion bool `json:"allowVolumeExpansion"`
 	// AllowedTopologies restrict volumes to nodes of the site.
 	AllowedTopologies []corev1.TopologySelectorTerm `json:"allowedTopologies"`
+}
+
+// NewStorageClass returns the class of the CloudProfile with the provisioner and its parameters, which take precedence over further ones.
+func NewStorageClass(site string, class *v1alpha1.StorageClass, provisioner string, parameters map[string]string) StorageClass {
+	return StorageClass{
+		Name:          class.Name,
+		Site:          site,
+		SiteDefault:   class.Default,
+		Provisioner:   provisioner,
+		Parameters:    labels.Merge(class.Parameters, parameters),
+		ReclaimPolicy: cmp.Or(class.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete),
+		Labels:        class.Labels,
+		Annotations:   class.Annotations,
+	}
 }
 
 // SnapshotClass is a VolumeSnapshotClass of a shoot.

@@ -6,6 +6,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -38,6 +39,7 @@ type options struct {
 	additionalTopologies map[string]string
 	controller           bool
 	node                 bool
+	nodeAttachLimit      int64
 	httpEndpoint         string
 }
 
@@ -62,6 +64,8 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		"Additional topology keys of the node, as key=value. Can be repeated.")
 	flags.BoolVar(&o.controller, "provide-controller-service", true, "Serve the controller service.")
 	flags.BoolVar(&o.node, "provide-node-service", true, "Serve the node service.")
+	flags.Int64Var(&o.nodeAttachLimit, "node-volume-attach-limit", 0, "Maximum number of volumes on the node that the node service reports, "+
+		"0 for no limit.")
 	flags.StringVar(&o.httpEndpoint, "http-endpoint", "", "Address of the metrics endpoint, for example :8080. Disabled if empty.")
 	return command
 }
@@ -83,6 +87,7 @@ func (o *options) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		config.BlockStorage.NodeVolumeAttachLimit = cmp.Or(o.nodeAttachLimit, config.BlockStorage.NodeVolumeAttachLimit)
 		services.Node = driver.NewNodeServer(d, mount.GetMountProvider(), metadata.GetMetadataProvider(config.Metadata.SearchOrder),
 			config.BlockStorage, o.additionalTopologies)
 	}

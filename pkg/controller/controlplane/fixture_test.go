@@ -91,13 +91,11 @@ func (f *fakePlatform) Storage(sites []platform.ControlPlaneSite) (*platform.Sto
 			storage.Files = map[string]string{"cloud.conf": "password = " + s.Site.Credentials["password"]}
 		}
 		for _, class := range s.Site.Profile.StorageClasses {
-			storage.Classes = append(storage.Classes, platform.StorageClass{
-				Name: class.Name, Site: s.Site.Name, SiteDefault: class.Default, Provisioner: string(f.name) +
-					".example.com", Parameters: map[string]string{"type": class.Name},
-				AllowVolumeExpansion: true,
-				AllowedTopologies: []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{
-					Key: v1alpha1.LabelSite, Values: []string{s.Site.Name}}}}},
-			})
+			result := platform.NewStorageClass(s.Site.Name, &class, string(f.name)+".example.com", map[string]string{"type": class.Name})
+			result.AllowVolumeExpansion = true
+			result.AllowedTopologies = []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{
+				Key: v1alpha1.LabelSite, Values: []string{s.Site.Name}}}}}
+			storage.Classes = append(storage.Classes, result)
 		}
 		if f.driver != "" {
 			storage.SnapshotClasses = append(storage.SnapshotClasses,
@@ -145,7 +143,9 @@ func newFixture() *fixture {
 		profile: &v1alpha1.CloudProfileConfig{Sites: []v1alpha1.CloudProfileSite{
 			openStack("cloud", v1alpha1.StorageClass{Name: "slow", OpenStack: block},
 				v1alpha1.StorageClass{Name: "fast", Default: true, OpenStack: block}),
-			openStack("cloud2", v1alpha1.StorageClass{Name: "other", OpenStack: block}),
+			openStack("cloud2", v1alpha1.StorageClass{Name: "other", OpenStack: block,
+				ReclaimPolicy: corev1.PersistentVolumeReclaimRetain, Parameters: map[string]string{"csi.storage.k8s.io/fstype": "xfs"},
+				Labels: map[string]string{"team": "storage"}, Annotations: map[string]string{"example.com/tier": "gold"}}),
 			{
 				Name: "racks", Region: "west",
 				Metal: &v1alpha1.MetalProfile{Inventory: v1alpha1.MetalInventoryMetal3, Server: "https://metal.example.com",

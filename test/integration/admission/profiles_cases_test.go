@@ -144,6 +144,19 @@ var profileCases = []profileCase{
 	}, "sites[2].storageClasses[0].openstack", `site "racks" is of platform "metal"`},
 	{"no storage policy", func(c *v1alpha1.CloudProfileConfig) { c.Sites[1].StorageClasses[0].VSphere.StoragePolicy = "" },
 		"sites[1].storageClasses[0].vsphere.storagePolicy", "must not be empty"},
+	{"another reclaim policy", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].StorageClasses[0].ReclaimPolicy = "Recycle" },
+		"sites[0].storageClasses[0].reclaimPolicy", "supported values"},
+	{"the Secret of another site", func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[0].StorageClasses[0].Parameters = map[string]string{"csi.storage.k8s.io/provisioner-secret-name": "other"}
+	}, "sites[0].storageClasses[0].parameters[csi.storage.k8s.io/provisioner-secret-name]", "fstype is supported"},
+	{"a label of the site", func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[0].StorageClasses[0].Labels = map[string]string{v1alpha1.LabelSite: "vc"}
+	}, "sites[0].storageClasses[0].labels[" + v1alpha1.LabelSite + "]", "is reserved"},
+	{"an annotation of Gardener", func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[0].StorageClasses[0].Annotations = map[string]string{"resources.gardener.cloud/ignore": "true"}
+	}, "sites[0].storageClasses[0].annotations[resources.gardener.cloud/ignore]", "is reserved"},
+	{"no volume on a node", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].OpenStack.NodeVolumeAttachLimit = new(int32(0)) },
+		"sites[0].openstack.nodeVolumeAttachLimit", "must be from 1 to 256"},
 	{"volumes that are no folder", func(c *v1alpha1.CloudProfileConfig) { c.Sites[2].StorageClasses[0].Metal.Path = "../etc" },
 		"sites[2].storageClasses[0].metal.path", "must"},
 
@@ -247,6 +260,7 @@ var acceptedProfiles = map[string]configChange{
 	},
 	"what shoots may choose": func(c *v1alpha1.CloudProfileConfig) {
 		c.Sites[0].OpenStack.ProviderNetworks = new(false)
+		c.Sites[0].OpenStack.UseSNAT = new(false)
 		c.Sites[2].Metal.AddressPools = []corev1.TypedLocalObjectReference{{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "InClusterIPPool",
 			Name: "racks"}}
 	},

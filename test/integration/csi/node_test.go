@@ -59,10 +59,10 @@ func startNode(id, zone string) string {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(os.RemoveAll, dir)
 	socket, config := filepath.Join(dir, "csi.sock"), filepath.Join(dir, "cloud.conf")
-	Expect(os.WriteFile(config, []byte("[BlockStorage]\nnode-volume-attach-limit=20\n[Metadata]\nsearch-order=metadataService\n"),
+	Expect(os.WriteFile(config, []byte("[Metadata]\nsearch-order=metadataService\n"),
 		0o600)).To(Succeed())
 	plugin := exec.Command(binary, "--endpoint=unix://"+socket, "--cloud-config="+config, "--provide-controller-service=false",
-		"--additional-topology="+v1alpha1.LabelSite+"="+cloudSite)
+		"--additional-topology="+v1alpha1.LabelSite+"="+cloudSite, "--node-volume-attach-limit=20")
 	plugin.Stdout, plugin.Stderr = GinkgoWriter, GinkgoWriter
 
 	started, end := make(chan error), make(chan struct{})

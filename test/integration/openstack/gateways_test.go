@@ -208,6 +208,40 @@ var _ = suite.Nightly("Gateway", func() {
 			Expect(requests()).To(HaveEach(HaveField("Kind", countproxy.KindRead)))
 		})
 
+		It("should translate addresses only as the CloudProfile says", func(ctx SpecContext) {
+			asAdministrator()
+			s.Profile.OpenStack.UseSNAT = new(false)
+			off := reconcile(ctx)
+			translates := func() *bool {
+				GinkgoHelper()
+				router, err := routers.Get(ctx, admin.network, off.OpenStack.RouterID).Extract()
+				Expect(err).NotTo(HaveOccurred())
+				return router.GatewayInfo.EnableSNAT
+			}
+			Expect(translates()).To(HaveValue(BeFalse()))
+			Expect(off.EgressCIDRs).To(BeEmpty())
+
+			s.Profile.OpenStack.UseSNAT = new(true)
+			on := reconcile(ctx)
+			Expect(translates()).To(HaveValue(BeTrue()))
+			Expect(on.OpenStack.RouterID).To(Equal(off.OpenStack.RouterID))
+			Expect(on.EgressCIDRs).To(ConsistOf(HavePrefix("172.25.")))
+
+			for _, wanted := range []*bool{new(true), nil} {
+				s.Profile.OpenStack.UseSNAT = wanted
+				requests := label("translation stays")
+				Expect(reconcile(ctx)).To(Equal(on), "with the same address")
+				Expect(requests()).To(HaveEach(HaveField("Kind", countproxy.KindRead)))
+			}
+		})
+
+		It("should say that members may not choose the translation, and name the field", func(ctx SpecContext) {
+			s.Profile.OpenStack.UseSNAT = new(false)
+			_, err := part.Reconcile(ctx, s, keep(s))
+			Expect(err).To(MatchError(And(ContainSubstring(`site "cloud"`), ContainSubstring("openstack.useSNAT"))))
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
+		})
+
 		It("should say that members may not choose it, and name the field", func(ctx SpecContext) {
 			s.Config.OpenStack.FloatingSubnet = &v1alpha1.OpenStackFloatingSubnet{ID: ranges["second"]}
 			_, err := part.Reconcile(ctx, s, keep(s))

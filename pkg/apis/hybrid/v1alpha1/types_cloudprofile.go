@@ -156,6 +156,18 @@ type StorageClass struct {
 	// Default marks the default class of the site; it becomes the shoot's default if the site is the shoot's default site.
 	// +optional
 	Default bool `json:"default,omitempty"`
+	// ReclaimPolicy is what happens to a volume whose claim is deleted: Delete or Retain. Default: Delete.
+	// +optional
+	ReclaimPolicy corev1.PersistentVolumeReclaimPolicy `json:"reclaimPolicy,omitempty"`
+	// Parameters are further parameters of the provisioner. They must not contain any that the platform's block or the site determines.
+	// +optional
+	Parameters map[string]string `json:"parameters,omitempty"`
+	// Labels are further labels of the StorageClass.
+	// +optional
+	Labels map[string]string `json:"labels,omitempty"`
+	// Annotations are further annotations of the StorageClass.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
 	// OpenStack is a class of Cinder volumes.
 	// +optional
 	OpenStack *OpenStackStorageClass `json:"openstack,omitempty"`

@@ -41,6 +41,13 @@ type OpenStackProfile struct {
 	// those of floatingPools. An empty list allows no others. Default: all.
 	// +optional
 	FloatingNetworks []string `json:"floatingNetworks,omitzero"`
+	// UseSNAT says whether created routers translate the addresses of nodes to their own. In most clouds, only administrators may choose it.
+	// Default: chosen by Neutron.
+	// +optional
+	UseSNAT *bool `json:"useSNAT,omitempty"`
+	// NodeVolumeAttachLimit is the maximum number of volumes of the CSI driver on a node, from 1 to 256. Default: no limit.
+	// +optional
+	NodeVolumeAttachLimit *int32 `json:"nodeVolumeAttachLimit,omitempty"`
 }
 
 // OpenStackFloatingPool is an external network that shoots may use.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
@@ -177,28 +176,6 @@ func validateProxy(proxy *v1alpha1.Proxy, fldPath *field.Path) field.ErrorList {
 		if entry == "" || strings.ContainsAny(entry, ", \t\n") {
 			allErrs = append(allErrs, field.Invalid(fldPath.Child("noProxy").Index(i), entry, "must be one host, domain or CIDR"))
 		}
-	}
-	return allErrs
-}
-
-func validateStorageClasses(site *v1alpha1.CloudProfileSite, seen names, fldPath *field.Path) field.ErrorList {
-	var (
-		allErrs     field.ErrorList
-		platform, _ = site.Platform()
-		hasDefault  bool
-	)
-	for i := range site.StorageClasses {
-		class, idxPath := &site.StorageClasses[i], fldPath.Index(i)
-		allErrs = append(allErrs, validateFormat(class.Name, validation.IsDNS1123Subdomain, idxPath.Child("name"))...)
-		allErrs = append(allErrs, seen.add(class.Name, idxPath.Child("name"))...)
-		if class.Default && hasDefault {
-			allErrs = append(allErrs, field.Invalid(idxPath.Child("default"), class.Default, "must be set for one class of the site only"))
-		}
-		hasDefault = hasDefault || class.Default
-		allErrs = append(allErrs, validateBlocks(v1alpha1.PlatformsOf(class), site.Name, platform, true, idxPath)...)
-		allErrs = append(allErrs, validateFor(v1alpha1.PlatformsOf(class), func(r rules) field.ErrorList {
-			return r.storageClass(class, idxPath)
-		})...)
 	}
 	return allErrs
 }

@@ -253,6 +253,40 @@ var _ = Describe("#ValidateCloudProfileConfig", func() {
 		}), problem{invalid, "c.sites[2].storageClasses[0].metal.path"}, problem{invalid, "c.sites[2].storageClasses[1].metal.path"},
 			problem{invalid, "c.sites[2].storageClasses[2].metal.path"}, problem{invalid, "c.sites[2].storageClasses[3].metal.path"},
 			problem{invalid, "c.sites[2].storageClasses[4].metal.path"}),
+		Entry("what a class may say", on(0, func(s *v1alpha1.CloudProfileSite) {
+			s.StorageClasses[0].ReclaimPolicy = corev1.PersistentVolumeReclaimRetain
+			s.StorageClasses[0].Parameters = map[string]string{"csi.storage.k8s.io/fstype": "xfs", "other": ""}
+			s.StorageClasses[0].Labels = map[string]string{"team": "storage"}
+			s.StorageClasses[0].Annotations = map[string]string{"example.com/tier": "gold"}
+		})),
+		Entry("another policy", on(0, func(s *v1alpha1.CloudProfileSite) { s.StorageClasses[0].ReclaimPolicy = "Recycle" }),
+			problem{notSupported, "c.sites[0].storageClasses[0].reclaimPolicy"}),
+		Entry("parameters of the site", on(0, func(s *v1alpha1.CloudProfileSite) {
+			s.StorageClasses[0].Parameters = map[string]string{"Type": "a", "CSI.storage.k8s.io/node-stage-secret-name": "a", "": "a"}
+		}), problem{required, "c.sites[0].storageClasses[0].parameters[]"},
+			problem{forbidden, "c.sites[0].storageClasses[0].parameters[CSI.storage.k8s.io/node-stage-secret-name]"},
+			problem{forbidden, "c.sites[0].storageClasses[0].parameters[Type]"}),
+		Entry("a datastore instead of a policy", on(1, func(s *v1alpha1.CloudProfileSite) {
+			s.VSphere.Topology = newTopology()
+			s.StorageClasses = []v1alpha1.StorageClass{{Name: "b", VSphere: &v1alpha1.VSphereStorageClass{StoragePolicy: "vSAN"},
+				Parameters: map[string]string{"datastoreURL": "ds:///vmfs/volumes/other/"}}}
+		}), problem{forbidden, "c.sites[1].storageClasses[0].parameters[datastoreURL]"}),
+		Entry("parameters of local volumes", on(2, func(s *v1alpha1.CloudProfileSite) {
+			s.StorageClasses = []v1alpha1.StorageClass{{Name: "b", Metal: &v1alpha1.MetalStorageClass{},
+				Parameters: map[string]string{"pathPattern": "../../etc"}}}
+		}), problem{forbidden, "c.sites[2].storageClasses[0].parameters"}),
+		Entry("labels and annotations that are reserved", on(0, func(s *v1alpha1.CloudProfileSite) {
+			s.StorageClasses[0].Labels = map[string]string{v1alpha1.LabelSite: "other", "a b": "c"}
+			s.StorageClasses[0].Annotations = map[string]string{"storageclass.kubernetes.io/is-default-class": "true",
+				"resources.gardener.cloud/ignore": "true"}
+		}), problem{invalid, "c.sites[0].storageClasses[0].labels"},
+			problem{forbidden, "c.sites[0].storageClasses[0].labels[" + v1alpha1.LabelSite + "]"},
+			problem{forbidden, "c.sites[0].storageClasses[0].annotations[resources.gardener.cloud/ignore]"},
+			problem{forbidden, "c.sites[0].storageClasses[0].annotations[storageclass.kubernetes.io/is-default-class]"}),
+		Entry("too few volumes on a node", on(0, func(s *v1alpha1.CloudProfileSite) { s.OpenStack.NodeVolumeAttachLimit = new(int32(0)) }),
+			problem{invalid, "c.sites[0].openstack.nodeVolumeAttachLimit"}),
+		Entry("too many volumes on a node", on(0, func(s *v1alpha1.CloudProfileSite) { s.OpenStack.NodeVolumeAttachLimit = new(int32(257)) }),
+			problem{invalid, "c.sites[0].openstack.nodeVolumeAttachLimit"}),
 	)
 
 	DescribeTable("zones", validate,

@@ -90,10 +90,14 @@ func (metal) zone(zone *v1alpha1.SiteZone, _ *v1alpha1.CloudProfileSite, fldPath
 }
 
 func (metal) storageClass(class *v1alpha1.StorageClass, fldPath *field.Path) field.ErrorList {
-	if class.Metal.Path == "" {
-		return nil
+	var allErrs field.ErrorList
+	if len(class.Parameters) > 0 {
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("parameters"), "local volumes have no parameters but metal.path"))
 	}
-	return validateVolumesPath(class.Metal.Path, fldPath.Child("metal", "path"))
+	if class.Metal.Path == "" {
+		return allErrs
+	}
+	return append(allErrs, validateVolumesPath(class.Metal.Path, fldPath.Child("metal", "path"))...)
 }
 
 func (metal) machineType(machineType *v1alpha1.SiteMachineType, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {

@@ -28,6 +28,9 @@ const (
 	// maxMachineLabelValue is the compute API's limit for the values of metadata, in bytes.
 	maxMachineLabelValue = 255
 
+	// maxVolumesPerNode is the CSI driver's limit.
+	maxVolumesPerNode = 256
+
 	maxVLANID    = 4094
 	maxTunnelKey = 1<<24 - 1
 )
@@ -102,6 +105,10 @@ func (openStack) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) fiel
 			}
 		}
 	}
+	if limit := profile.NodeVolumeAttachLimit; limit != nil && (*limit < 1 || *limit > maxVolumesPerNode) {
+		allErrs = append(allErrs, field.Invalid(fldPath.Child("nodeVolumeAttachLimit"), *limit,
+			fmt.Sprintf("must be from 1 to %d", maxVolumesPerNode)))
+	}
 	policies := names{}
 	for i, policy := range profile.ServerGroupPolicies {
 		idxPath := fldPath.Child("serverGroupPolicies").Index(i)
@@ -154,6 +161,11 @@ func floatingNetworks(profile *v1alpha1.OpenStackProfile) []string {
 
 func (openStack) zone(zone *v1alpha1.SiteZone, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	return validateRequired(zone.OpenStack.AvailabilityZone, fldPath.Child("openstack", "availabilityZone"))
+}
+
+func (openStack) storageClass(class *v1alpha1.StorageClass, fldPath *field.Path) field.ErrorList {
+	return validateParameters(class.Parameters, map[string]string{"type": "openstack.type", "availability": "openstack.availabilityZone"},
+		fldPath.Child("parameters"))
 }
 
 func (openStack) machineType(machineType *v1alpha1.SiteMachineType, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {

@@ -73,7 +73,10 @@ func (vSphere) zone(z *v1alpha1.SiteZone, site *v1alpha1.CloudProfileSite, fldPa
 }
 
 func (vSphere) storageClass(class *v1alpha1.StorageClass, fldPath *field.Path) field.ErrorList {
-	return validateRequired(class.VSphere.StoragePolicy, fldPath.Child("vsphere", "storagePolicy"))
+	allErrs := validateRequired(class.VSphere.StoragePolicy, fldPath.Child("vsphere", "storagePolicy"))
+	return append(allErrs, validateParameters(class.Parameters, map[string]string{"storagepolicyname": "vsphere.storagePolicy",
+		"storagepolicyid": "vsphere.storagePolicy", "datastoreurl": "vsphere.storagePolicy", "datastore": "vsphere.storagePolicy"},
+		fldPath.Child("parameters"))...)
 }
 
 func (vSphere) machineType(machineType *v1alpha1.SiteMachineType, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {

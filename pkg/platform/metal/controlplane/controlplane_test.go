@@ -88,7 +88,7 @@ var _ = Describe("ControlPlane", func() {
 				return platform.StorageClass{
 					Name: name, Site: site, SiteDefault: siteDefault,
 					Provisioner: "hybrid.provider.extensions.gardener.cloud/local",
-					Parameters:  map[string]string{"nodePath": path},
+					Parameters:  map[string]string{"nodePath": path}, ReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
 					AllowedTopologies: []corev1.TopologySelectorTerm{{MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{
 						{Key: "hybrid.provider.extensions.gardener.cloud/site", Values: []string{site}},
 					}}},

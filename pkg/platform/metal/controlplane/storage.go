@@ -47,7 +47,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 			}
 			path := cmp.Or(class.Metal.Path, v1alpha1.DefaultMetalVolumesPath)
 			paths = append(paths, path)
-			classes = append(classes, storageClass(s.Site.Name, class, path))
+			classes = append(classes, storageClass(s.Site.Name, &class, path))
 		}
 	}
 	if len(classes) == 0 {
@@ -61,15 +61,10 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 	}, nil
 }
 
-func storageClass(site string, class v1alpha1.StorageClass, path string) platform.StorageClass {
-	return platform.StorageClass{
-		Name:        class.Name,
-		Site:        site,
-		SiteDefault: class.Default,
-		Provisioner: provisioner,
-		Parameters:  map[string]string{parameterPath: path},
-		AllowedTopologies: []corev1.TopologySelectorTerm{{
-			MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: v1alpha1.LabelSite, Values: []string{site}}},
-		}},
-	}
+func storageClass(site string, class *v1alpha1.StorageClass, path string) platform.StorageClass {
+	result := platform.NewStorageClass(site, class, provisioner, map[string]string{parameterPath: path})
+	result.AllowedTopologies = []corev1.TopologySelectorTerm{{
+		MatchLabelExpressions: []corev1.TopologySelectorLabelRequirement{{Key: v1alpha1.LabelSite, Values: []string{site}}},
+	}}
+	return result
 }

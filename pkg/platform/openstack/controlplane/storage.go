@@ -45,6 +45,8 @@ type siteValues struct {
 	Name string `json:"name"`
 	// Secret is the name of the Secret that identifies the site.
 	Secret string `json:"secret"`
+	// VolumeAttachLimit is the maximum number of volumes on a node, nil if there is none.
+	VolumeAttachLimit *int32 `json:"volumeAttachLimit,omitempty"`
 }
 
 // Storage implements platform.ControlPlane.
@@ -69,7 +71,8 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 	for i := range sorted {
 		s := sorted[i].Site
 		cluster = s.Shoot
-		shoot.Sites = append(shoot.Sites, siteValues{Name: s.Name, Secret: secretName(s.Name)})
+		shoot.Sites = append(shoot.Sites, siteValues{Name: s.Name, Secret: secretName(s.Name),
+			VolumeAttachLimit: s.Profile.OpenStack.NodeVolumeAttachLimit})
 		storage.Classes = append(storage.Classes, storageClasses(s)...)
 		storage.SnapshotClasses = append(storage.SnapshotClasses, snapshotClass(s.Name))
 	}
@@ -120,15 +123,11 @@ func storageClasses(s *site.Site) []platform.StorageClass {
 		if class.OpenStack.AvailabilityZone != "" {
 			parameters["availability"] = class.OpenStack.AvailabilityZone
 		}
-		classes = append(classes, platform.StorageClass{
-			Name:                 class.Name,
-			Site:                 s.Name,
-			SiteDefault:          i == max(marked, 0),
-			Provisioner:          driver,
-			Parameters:           parameters,
-			AllowVolumeExpansion: true,
-			AllowedTopologies:    allowedTopologies(s),
-		})
+		result := platform.NewStorageClass(s.Name, &class, driver, parameters)
+		result.SiteDefault = i == max(marked, 0)
+		result.AllowVolumeExpansion = true
+		result.AllowedTopologies = allowedTopologies(s)
+		classes = append(classes, result)
 	}
 	return classes
 }

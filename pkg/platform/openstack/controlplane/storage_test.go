@@ -48,6 +48,7 @@ var _ = Describe("Storage", func() {
 					"csi.storage.k8s.io/controller-expand-secret-name":       "csi-cinder-cloud",
 					"csi.storage.k8s.io/controller-expand-secret-namespace":  "kube-system",
 				},
+				ReclaimPolicy:     corev1.PersistentVolumeReclaimDelete,
 				AllowedTopologies: topologies("cloud"),
 			},
 			{
@@ -62,9 +63,30 @@ var _ = Describe("Storage", func() {
 					"csi.storage.k8s.io/controller-expand-secret-name":       "csi-cinder-cloud",
 					"csi.storage.k8s.io/controller-expand-secret-namespace":  "kube-system",
 				},
+				ReclaimPolicy:     corev1.PersistentVolumeReclaimDelete,
 				AllowedTopologies: topologies("cloud"),
 			},
 		}))
+	})
+
+	It("should have what the CloudProfile says of a class, but not instead of what the site determines", func() {
+		s := newSite("cloud")
+		class := &s.Site.Profile.StorageClasses[1]
+		class.ReclaimPolicy = corev1.PersistentVolumeReclaimRetain
+		class.Parameters = map[string]string{"csi.storage.k8s.io/fstype": "xfs", "type": "other"}
+		class.Labels, class.Annotations = map[string]string{"team": "storage"}, map[string]string{"example.com/tier": "gold"}
+		Expect(storage(s).Classes[1]).To(And(
+			HaveField("Parameters", And(HaveKeyWithValue("csi.storage.k8s.io/fstype", "xfs"), HaveKeyWithValue("type", "ceph-ssd"))),
+			HaveField("ReclaimPolicy", corev1.PersistentVolumeReclaimRetain),
+			HaveField("Labels", map[string]string{"team": "storage"}),
+			HaveField("Annotations", map[string]string{"example.com/tier": "gold"})))
+	})
+
+	It("should limit the volumes on a node if the CloudProfile does", func() {
+		s := newSite("cloud")
+		s.Site.Profile.OpenStack.NodeVolumeAttachLimit = new(int32(24))
+		Expect(storage(s, newSite("burst")).Shoot).To(Equal(shootValues{Sites: []siteValues{{Name: "burst", Secret: "csi-cinder-burst"},
+			{Name: "cloud", Secret: "csi-cinder-cloud", VolumeAttachLimit: new(int32(24))}}}))
 	})
 
 	It("should have a class of snapshots for each site", func() {

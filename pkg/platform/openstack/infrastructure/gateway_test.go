@@ -26,7 +26,7 @@ var _ = Describe("Gateway", func() {
 
 	DescribeTable("should be kept if it is in the wanted network and subnet",
 		func(existing *routers.GatewayInfo, subnet string, kept bool) {
-			Expect(hasGateway(existing, gateway("public", subnet))).To(Equal(kept))
+			Expect(hasGateway(existing, &routers.GatewayInfo{NetworkID: "public", ExternalFixedIPs: inSubnet(subnet)})).To(Equal(kept))
 		},
 		Entry("no subnet wanted", &routers.GatewayInfo{NetworkID: "public", ExternalFixedIPs: ips("a")}, "", true),
 		Entry("other network", &routers.GatewayInfo{NetworkID: "other", ExternalFixedIPs: ips("a")}, "", false),
@@ -35,6 +35,19 @@ var _ = Describe("Gateway", func() {
 		Entry("in the subnet and one of another IP family", &routers.GatewayInfo{NetworkID: "public", ExternalFixedIPs: ips("v6", "a")},
 			"a", true),
 		Entry("in another subnet", &routers.GatewayInfo{NetworkID: "public", ExternalFixedIPs: ips("a")}, "b", false),
+	)
+
+	DescribeTable("should be kept unless the wanted translation differs",
+		func(existing, wanted *bool, kept bool) {
+			Expect(hasGateway(&routers.GatewayInfo{NetworkID: "public", EnableSNAT: existing},
+				&routers.GatewayInfo{NetworkID: "public", EnableSNAT: wanted})).To(Equal(kept))
+		},
+		Entry("not wanted", new(false), nil, true),
+		Entry("off", new(false), new(false), true),
+		Entry("on, wanted off", new(true), new(false), false),
+		Entry("off, wanted on", new(false), new(true), false),
+		Entry("not told, wanted on", nil, new(true), true),
+		Entry("not told, wanted off", nil, new(false), false),
 	)
 
 	DescribeTable("should tell the addresses that nodes are translated to",

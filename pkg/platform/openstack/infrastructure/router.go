@@ -12,6 +12,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/routers"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
+	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -46,7 +47,7 @@ var routerKind = &marked[routers.Router]{
 			AdminStateUp: new(true),
 			GatewayInfo:  wanted,
 		}).Extract())
-		return created, gatewayError(err, f.observed.floatingSubnetID)
+		return created, gatewayError(err, wanted)
 	},
 	update: func(ctx context.Context, f *flow, router *routers.Router) (*routers.Router, error) {
 		wanted, err := wantedGateway(ctx, f)
@@ -54,7 +55,7 @@ var routerKind = &marked[routers.Router]{
 			return router, err
 		}
 		updated, err := client.Extracted(routers.Update(ctx, f.network, router.ID, routers.UpdateOpts{GatewayInfo: wanted}).Extract())
-		return updated, gatewayError(err, f.observed.floatingSubnetID)
+		return updated, gatewayError(err, wanted)
 	},
 }
 
@@ -71,7 +72,8 @@ func wantedGateway(ctx context.Context, f *flow) (*routers.GatewayInfo, error) {
 		return nil, err
 	}
 	f.observed.floatingSubnetID = subnetID
-	return gateway(f.observed.floatingNetwork.ID, subnetID), nil
+	return &routers.GatewayInfo{NetworkID: f.observed.floatingNetwork.ID, EnableSNAT: f.site.Profile.OpenStack.UseSNAT,
+		ExternalFixedIPs: inSubnet(subnetID)}, nil
 }
 
 // observeRouterInterface finds the interface between the known router and subnet.
@@ -138,18 +140,19 @@ func deleteRouterInterfaces(ctx context.Context, f *flow) error {
 	return f.forget(ctx, routerInterface)
 }
 
-// gateway returns the desired gateway of our router.
-func gateway(networkID, subnetID string) *routers.GatewayInfo {
-	wanted := &routers.GatewayInfo{NetworkID: networkID}
-	if subnetID != "" {
-		wanted.ExternalFixedIPs = []routers.ExternalFixedIP{{SubnetID: subnetID}}
+// inSubnet returns an address in the subnet that Neutron chooses, nil if there is no subnet.
+func inSubnet(subnetID string) []routers.ExternalFixedIP {
+	if subnetID == "" {
+		return nil
 	}
-	return wanted
+	return []routers.ExternalFixedIP{{SubnetID: subnetID}}
 }
 
-// hasGateway reports whether the existing gateway is in the desired network and, if one is requested, in the desired subnet.
+// hasGateway reports whether the existing gateway is in the desired network and, if they are requested, in the desired subnet and with the
+// desired translation of addresses.
 func hasGateway(existing, wanted *routers.GatewayInfo) bool {
-	if existing.NetworkID != wanted.NetworkID {
+	if existing.NetworkID != wanted.NetworkID ||
+		wanted.EnableSNAT != nil && ptr.Deref(existing.EnableSNAT, true) != *wanted.EnableSNAT {
 		return false
 	}
 	for _, ip := range wanted.ExternalFixedIPs {
@@ -160,11 +163,18 @@ func hasGateway(existing, wanted *routers.GatewayInfo) bool {
 	return true
 }
 
-// gatewayError names the subnet as the cause if it is forbidden: by default OpenStack reserves its choice for administrators.
-func gatewayError(err error, subnetID string) error {
+// gatewayError names the fields that may be the cause if a gateway is forbidden: by default OpenStack reserves them for administrators.
+func gatewayError(err error, wanted *routers.GatewayInfo) error {
 	err = client.Classify(err)
-	if subnetID != "" && platform.ClassOf(err) == platform.ClassForbidden {
-		return fmt.Errorf("openstack.floatingSubnet: the credentials may not choose the subnet of a router's gateway: %w", err)
+	if platform.ClassOf(err) != platform.ClassForbidden {
+		return err
+	}
+	if wanted.EnableSNAT != nil {
+		err = fmt.Errorf("openstack.useSNAT of the site in the CloudProfile: the credentials may not choose whether a router translates addresses: %w",
+			err)
+	}
+	if len(wanted.ExternalFixedIPs) > 0 {
+		err = fmt.Errorf("openstack.floatingSubnet: the credentials may not choose the subnet of a router's gateway: %w", err)
 	}
 	return err
 }

@@ -112,15 +112,10 @@ func classesOf(s platform.ControlPlaneSite) ([]platform.StorageClass, error) {
 			errs = append(errs, mistake("storage class %q has no vsphere block", class.Name))
 			continue
 		}
-		result = append(result, platform.StorageClass{
-			Name:                 class.Name,
-			Site:                 s.Site.Name,
-			SiteDefault:          class.Default,
-			Provisioner:          Driver,
-			Parameters:           map[string]string{"storagepolicyname": class.VSphere.StoragePolicy},
-			AllowVolumeExpansion: true,
-			AllowedTopologies:    allowedTopologies(s.Site.Profile),
-		})
+		storageClass := platform.NewStorageClass(s.Site.Name, &class, Driver, map[string]string{"storagepolicyname": class.VSphere.StoragePolicy})
+		storageClass.AllowVolumeExpansion = true
+		storageClass.AllowedTopologies = allowedTopologies(s.Site.Profile)
+		result = append(result, storageClass)
 	}
 	return result, errors.Join(errs...)
 }

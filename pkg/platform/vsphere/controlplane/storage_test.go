@@ -31,9 +31,11 @@ var _ = Describe("#Storage", func() {
 		Expect(storage.Shoot).To(Equal(ShootValues{Sites: []string{"east", "west"}}))
 		Expect(storage.Classes).To(Equal([]platform.StorageClass{
 			{Name: "east-gold", Site: "east", SiteDefault: true, Provisioner: "csi.vsphere.vmware.com", AllowVolumeExpansion: true,
-				Parameters: map[string]string{"storagepolicyname": "Gold of east"}, AllowedTopologies: in("east-1", "east-2")},
+				Parameters: map[string]string{"storagepolicyname": "Gold of east"}, ReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
+				AllowedTopologies: in("east-1", "east-2")},
 			{Name: "west-gold", Site: "west", SiteDefault: true, Provisioner: "csi.vsphere.vmware.com", AllowVolumeExpansion: true,
-				Parameters: map[string]string{"storagepolicyname": "Gold of west"}, AllowedTopologies: in("west-1")},
+				Parameters: map[string]string{"storagepolicyname": "Gold of west"}, ReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
+				AllowedTopologies: in("west-1")},
 		}))
 		Expect(storage.SnapshotClasses).To(Equal([]platform.SnapshotClass{{Name: "vsphere", Site: "east", Driver: "csi.vsphere.vmware.com"}}))
 	})
