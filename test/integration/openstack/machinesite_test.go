@@ -16,6 +16,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machineclasses"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 // resolveFlavor returns the spec of machines of a flavor.
@@ -32,15 +33,20 @@ func newMachineSite(ctx SpecContext, sessions *client.Sessions) (shoot string, r
 
 	return shoot, func(ctx SpecContext, flavor string) *v1alpha1.MachineProviderSpec {
 		resolved := &v1alpha1.MachineProviderSpec{Site: "cloud", Shoot: shoot}
-		Expect(machineclasses.New(sessions).Resolve(ctx, platform.MachineClassRequest{
-			Site:        s,
-			Status:      status,
-			Zone:        &v1alpha1.SiteZone{Name: "cloud-a", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "az1"}},
-			MachineType: &v1alpha1.SiteMachineType{OpenStack: &v1alpha1.OpenStackMachineType{Flavor: flavor}},
-			Image:       &v1alpha1.SiteMachineImage{OpenStack: &v1alpha1.OpenStackImage{ImageName: "gardenlinux"}},
-			PodCIDRs:    []string{"100.96.0.0/11", "fd00:10::/56"},
-		}, resolved)).To(Succeed())
+		Expect(machineclasses.New(sessions).Resolve(ctx, machineClass(s, status, flavor), resolved)).To(Succeed())
 		return resolved
+	}
+}
+
+// machineClass asks for machines of a flavor.
+func machineClass(s *site.Site, status *v1alpha1.SiteStatus, flavor string) platform.MachineClassRequest {
+	return platform.MachineClassRequest{
+		Site:        s,
+		Status:      status,
+		Zone:        &v1alpha1.SiteZone{Name: "cloud-a", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "az1"}},
+		MachineType: &v1alpha1.SiteMachineType{OpenStack: &v1alpha1.OpenStackMachineType{Flavor: flavor}},
+		Image:       &v1alpha1.SiteMachineImage{OpenStack: &v1alpha1.OpenStackImage{ImageName: "gardenlinux"}},
+		PodCIDRs:    []string{"100.96.0.0/11", "fd00:10::/56"},
 	}
 }
 

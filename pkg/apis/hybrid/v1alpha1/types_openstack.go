@@ -331,6 +331,9 @@ type OpenStackMachineSpec struct {
 	// ServerGroupID is the ID of the server group of the pool.
 	// +optional
 	ServerGroupID string `json:"serverGroupID,omitempty"`
+	// FloatingNetworkID is the ID of the external network of the machine's floating IP, empty if it has none.
+	// +optional
+	FloatingNetworkID string `json:"floatingNetworkID,omitempty"`
 	// PodCIDRs are the ranges that the machine's port may send from in addition to its own address.
 	// +optional
 	PodCIDRs []string `json:"podCIDRs,omitempty"`
@@ -370,6 +373,9 @@ type OpenStackWorker struct {
 	// MachineLabels are metadata of the servers.
 	// +optional
 	MachineLabels []OpenStackMachineLabel `json:"machineLabels,omitempty"`
+	// FloatingIP gives each machine a floating IP of the router's external network. A change applies to new machines only.
+	// +optional
+	FloatingIP bool `json:"floatingIP,omitempty"`
 }
 
 // OpenStackServerGroup describes the server group of a pool.

@@ -90,7 +90,8 @@ func classOfResponse(code int, f fault) platform.Class {
 	switch f.Type {
 	case "OverQuota":
 		return platform.ClassQuota
-	case "IpAddressGenerationFailure", "IpAddressGenerationFailureAllSubnets", "NoNetworkAvailable":
+	case "IpAddressGenerationFailure", "IpAddressGenerationFailureAllSubnets", "NoNetworkAvailable",
+		"ExternalIpAddressExhausted":
 		return platform.ClassExhausted
 	}
 	switch code {

@@ -24,7 +24,8 @@ const (
 )
 
 // resources lists the resources of machines in reporting order.
-var resources = []resource{resourceServers, resourceCores, resourceMemory, resourcePorts, resourceVolumes, resourceGigabytes}
+var resources = []resource{resourceServers, resourceCores, resourceMemory, resourcePorts, resourceFloatingIPs, resourceVolumes,
+	resourceGigabytes}
 
 // amounts maps resources to amounts.
 type amounts map[resource]int

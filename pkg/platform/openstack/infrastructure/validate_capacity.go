@@ -116,8 +116,8 @@ func (v quotaChecks) serverGroupRoom(ctx context.Context, result *platform.Resul
 	return nil
 }
 
-// networkRoom checks that the ports of the pools fit into the quotas of the networking service. It looks for ports of the shoot only if
-// there are servers.
+// networkRoom checks that the ports and floating IPs of the pools fit into the quotas of the networking service. It looks for those of the
+// shoot only if there are servers.
 func (v quotaChecks) networkRoom(ctx context.Context, result *platform.Result) error {
 	if len(v.demands) == 0 {
 		return nil
@@ -143,8 +143,19 @@ func (v quotaChecks) networkRoom(ctx context.Context, result *platform.Result) e
 			return err
 		}
 	}
-	left := limit.leaves(amounts{resourcePorts: len(used)})
-	compare(v.needs(known), left, result)
+	needs, addresses := v.needs(known), 0
+	if len(own) > 0 && slices.ContainsFunc(needs, func(n need) bool { return n.each[resourceFloatingIPs] > 0 }) {
+		found, err := ownedFloatingIPs(ctx, v.flow)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			if v.owner.OwnsForMachine(found[i].Description) {
+				addresses++
+			}
+		}
+	}
+	compare(needs, limit.leaves(amounts{resourcePorts: len(used), resourceFloatingIPs: addresses}), result)
 	return nil
 }
 
@@ -192,6 +203,9 @@ func (v quotaChecks) needs(known []flavors.Flavor) []need {
 func needOf(demand *platform.Demand, flavor *flavors.Flavor) need {
 	each := amountsOf(flavor)
 	each[resourcePorts] = 1
+	if settings := demand.Settings.OpenStack; settings != nil && settings.FloatingIP {
+		each[resourceFloatingIPs] = 1
+	}
 	for _, size := range demand.VolumeSizes {
 		each.add(amounts{resourceVolumes: 1, resourceGigabytes: size})
 	}

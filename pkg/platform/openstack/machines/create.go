@@ -49,11 +49,16 @@ func (c *call) create(ctx context.Context) (*server, error) {
 			return found, err
 		}
 	}
-	if free := slices.IndexFunc(existing, func(port ports.Port) bool { return port.DeviceID == "" }); free >= 0 {
-		return c.createServer(ctx, &existing[free])
+	free := slices.IndexFunc(existing, func(port ports.Port) bool { return port.DeviceID == "" })
+	if free < 0 {
+		port, err := c.createPort(ctx)
+		if err != nil {
+			return nil, err
+		}
+		existing, free = []ports.Port{*port}, -1
 	}
-	port, err := c.createPort(ctx)
-	if err != nil {
+	port := &existing[max(free, 0)]
+	if err := c.ensureFloatingIP(ctx, port.ID, free < 0); err != nil {
 		return nil, err
 	}
 	return c.createServer(ctx, port)

@@ -52,6 +52,9 @@ func (c *call) delete(ctx context.Context) error {
 		if err := c.deleteUnusedPorts(ctx); err != nil {
 			return err
 		}
+		if err := c.deleteFloatingIPs(ctx); err != nil {
+			return err
+		}
 		return c.deleteVolumes(ctx, serverID(c.request.ProviderID))
 	}
 
@@ -69,7 +72,10 @@ func (c *call) delete(ctx context.Context) error {
 	// While a server is being deleted, the compute API queries the networking API for the port and would be delayed if the port were missing.
 	errs := platform.Each(2, func(i int) error {
 		if i == 0 {
-			return c.deletePortOf(ctx, found)
+			if err := c.deletePortOf(ctx, found); err != nil {
+				return err
+			}
+			return c.deleteFloatingIPs(ctx)
 		}
 		return c.deleteVolumes(ctx, found.ID)
 	})

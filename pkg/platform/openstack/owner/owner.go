@@ -51,6 +51,16 @@ func (o Owner) Description() string {
 	return fmt.Sprintf("%s%s, site %s.", descriptionPrefix, o.Shoot, o.Site)
 }
 
+// MachineDescription marks objects of a machine that have no name, such as floating IPs.
+func (o Owner) MachineDescription(machine string) string {
+	return o.Description() + machineInfix + machine
+}
+
+// OwnsForMachine reports whether an object with the description was created for a machine of the shoot on the site.
+func (o Owner) OwnsForMachine(description string) bool {
+	return strings.HasPrefix(description, o.Description()+machineInfix)
+}
+
 // Tags mark objects whose API supports tags. Neutron permits 60 characters per tag.
 func (o Owner) Tags() []string {
 	return []string{"managed-by=provider-hybrid", shootTagPrefix + o.Shoot, "gardener-site=" + o.Site}
@@ -92,6 +102,7 @@ func (o Owner) OwnsServerGroup(name, policy string) bool {
 
 const (
 	descriptionPrefix = "Managed by gardener-extension-provider-hybrid for shoot "
+	machineInfix      = " Machine "
 	shootTagPrefix    = "gardener-shoot="
 	servicePrefix     = "kube_service_"
 )
