@@ -16,18 +16,21 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machineclasses"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 )
 
 var _ = Describe("Floating IPs of machines", Ordered, func() {
 	var (
-		s    = newSite(shootName())
-		o    = owner.Owner{Shoot: s.Shoot, Site: s.Name}
+		s    *site.Site
+		o    owner.Owner
 		spec *v1alpha1.MachineProviderSpec
 		part platform.Machines
 	)
 
 	BeforeAll(func(ctx SpecContext) {
+		s = newSite(shootName())
+		o = owner.Owner{Shoot: s.Shoot, Site: s.Name}
 		sessions := newSessions()
 		network := infrastructure.New(sessions)
 		status, err := network.Reconcile(ctx, s, keep(s))
@@ -60,6 +63,8 @@ var _ = Describe("Floating IPs of machines", Ordered, func() {
 
 	It("should be there when the machine is, and go with it", func(ctx SpecContext) {
 		r := request("public")
+		_, err := part.Get(ctx, r)
+		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound))
 		requests := label("create with floating IP")
 		created, err := part.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
