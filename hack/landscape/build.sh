@@ -4,9 +4,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Builds the processes of the local landscape that are not ours (etcd, those of Kubernetes and of Gardener, machine-controller-manager,
-# those of a bare-metal site, and those for volumes and load balancers) from the Go module proxy into hack/bin, unless they are there
-# in the versions of the go.mod files in hack/landscape/binaries. If KUBEBUILDER_ASSETS is set, etcd and kube-apiserver are taken from
-# that folder. Arguments are the names of executables, such as `kubernetes gardener`; without them all are built.
+# those of a bare-metal site, those for volumes and load balancers, and an S3 server) from the Go module proxy into hack/bin, unless they
+# are there in the versions of the go.mod files in hack/landscape/binaries. If KUBEBUILDER_ASSETS is set, etcd and kube-apiserver are taken
+# from that folder. Arguments are the names of executables, such as `kubernetes gardener`; without them all are built.
 #
 # It uses neither -trimpath nor another CGO_ENABLED than `go test`: all share one build cache.
 
@@ -111,3 +111,7 @@ for name in controller speaker; do
 done
 cd ../localvolumes
 build local-path-provisioner github.com/rancher/local-path-provisioner github.com/rancher/local-path-provisioner "1 minute"
+
+# An S3 server with versions and object lock, for backups.
+cd ../objectstore
+build versitygw github.com/versity/versitygw/cmd/versitygw github.com/versity/versitygw "2 minutes"

@@ -8,9 +8,20 @@ package backup
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+)
+
+const (
+	// RequestTimeout limits each request to a store, including the response.
+	RequestTimeout = 30 * time.Second
+	// MaxDeletions is how many objects, versions and markers one call deletes. The error of a call that leaves more is progress.
+	MaxDeletions = 20_000
+	// MaxUsage is how many entries are counted.
+	MaxUsage = 10_000
 )
 
 // Stores are the kinds of stores.
@@ -44,7 +55,7 @@ type Store interface {
 	// DeletePrefix deletes all objects, versions and markers whose keys begin with the prefix, which must end with a slash and must not
 	// be a slash alone. It is a no-op if the bucket does not exist. It returns a *LockedError if only locked versions are left.
 	DeletePrefix(ctx context.Context, bucket, prefix string) error
-	// Usage counts what is below the prefix, versions and markers included, up to 10,000 entries. An empty prefix is the whole bucket.
+	// Usage counts what is below the prefix, versions and markers included, up to MaxUsage entries. An empty prefix is the whole bucket.
 	Usage(ctx context.Context, bucket, prefix string) (Usage, error)
 }
 
@@ -74,4 +85,56 @@ func (e *LockedError) Error() string {
 		return fmt.Sprintf("%d versions are locked", e.Versions)
 	}
 	return fmt.Sprintf("%d versions are locked until %s", e.Versions, e.Until.UTC().Format(time.RFC3339))
+}
+
+// CheckPrefix returns an error if objects below the prefix must not be deleted.
+func CheckPrefix(prefix string) error {
+	if !strings.HasSuffix(prefix, "/") || strings.HasPrefix(prefix, "/") {
+		return platform.NewError(platform.ClassConfiguration, "prefix %q: must end with a slash and must not begin with one", prefix)
+	}
+	return nil
+}
+
+// CheckBelow returns an error if a store lists an object that was not asked for.
+func CheckBelow(prefix, key string) error {
+	if key == "" || !strings.HasPrefix(key, prefix) {
+		return platform.NewError(platform.ClassTransient, "the store lists an object that is not below %q: %q", prefix, platform.Printable(key))
+	}
+	return nil
+}
+
+// InBucket names the bucket in the error of a store. It is for a named result of a function that defers it.
+func InBucket(bucket string, err *error) {
+	if *err != nil {
+		*err = fmt.Errorf("bucket %q: %w", bucket, *err)
+	}
+}
+
+// Foreign is the error for a bucket that is not that of the owner.
+func Foreign(owner, mark string) error {
+	if mark == "" {
+		return platform.NewError(platform.ClassConfiguration,
+			"it has objects, and no mark that it belongs to BackupBucket %q; nothing is changed", owner)
+	}
+	return platform.NewError(platform.ClassConfiguration, "it belongs to %q and not to BackupBucket %q; nothing is changed",
+		platform.Printable(mark), owner)
+}
+
+// Left is the error of a deletion that is to be continued.
+func Left(deleted int) error {
+	return platform.NewProgress("%d objects, versions and markers were deleted, and there are more", deleted)
+}
+
+// Add counts an entry. It returns false if no more are counted.
+func (u *Usage) Add(size int64, modified time.Time) bool {
+	if u.Objects == MaxUsage {
+		u.Complete = false
+		return false
+	}
+	u.Objects++
+	u.Bytes = max(u.Bytes, u.Bytes+max(0, size)) // a sum that overflows is negative
+	if modified.After(u.LastModified) {
+		u.LastModified = modified
+	}
+	return true
 }

@@ -29,6 +29,7 @@ type handler struct {
 	service   string
 	upstream  *url.URL
 	transport *http.Transport
+	signed    bool
 }
 
 // answer is what the service answered.
@@ -113,6 +114,9 @@ func (h *handler) send(r *http.Request, body []byte) (*http.Response, error) {
 		return nil, err
 	}
 	request.Header = r.Header.Clone()
+	if h.signed {
+		request.Host = r.Host
+	}
 	for _, name := range hopHeaders {
 		request.Header.Del(name)
 	}

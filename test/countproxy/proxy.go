@@ -34,6 +34,8 @@ type Service struct {
 	Certificate, Key string
 	// CA is the PEM certificate that the service's own is trusted with. Default: what the system trusts.
 	CA string
+	// Signed means that clients sign the host that they send requests to, which the service gets unchanged then.
+	Signed bool
 }
 
 // Proxy runs a listener for each service. It is safe for concurrent use.
@@ -128,7 +130,7 @@ func listen(service Service) (listener, error) {
 
 func (p *Proxy) serve(l listener) {
 	server := &http.Server{
-		Handler:           &handler{proxy: p, service: l.service.Name, upstream: l.upstream, transport: l.transport},
+		Handler:           &handler{proxy: p, service: l.service.Name, upstream: l.upstream, transport: l.transport, signed: l.service.Signed},
 		ReadHeaderTimeout: readHeaderTimeout,
 		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
 			return context.WithValue(ctx, connectionKey{}, &connection{})

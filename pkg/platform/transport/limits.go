@@ -134,8 +134,8 @@ type limited struct {
 	err             error
 }
 
-// limit limits the body of the response. SOAP requests are answered in XML, all others in JSON.
-func limit(request *http.Request, response *http.Response, watch bool) {
+// limit limits the body of the response. SOAP requests are answered in XML, and all others in JSON unless xml is true.
+func limit(request *http.Request, response *http.Response, watch, xml bool) {
 	l, _ := request.Context().Value(listKey{}).(*list)
 	most := int64(maxCost)
 	if response.StatusCode >= http.StatusBadRequest {
@@ -143,7 +143,7 @@ func limit(request *http.Request, response *http.Response, watch bool) {
 	}
 	response.Body = &limited{
 		Reader: transform.NewReader(response.Body, encoding.UTF8Validator), Closer: response.Body, list: l, watch: watch, most: most,
-		xml: strings.Contains(request.Header.Get("Content-Type"), "xml"),
+		xml: xml || strings.Contains(request.Header.Get("Content-Type"), "xml"),
 	}
 }
 

@@ -65,6 +65,8 @@ type Options struct {
 	HTTP2 bool
 	// Unlimited is for requests with endless responses, such as watches: each may need its own connection.
 	Unlimited bool
+	// XML means that all responses are XML, and not only those to requests in XML.
+	XML bool
 	// Guard opens connections to hosts that were configured by a tenant; nil for hosts configured by the operator. With a Guard no proxy is
 	// used.
 	Guard *Guard
@@ -194,7 +196,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		response.Body.Close()
 		response.Body = http.NoBody
 	}
-	limit(request, response, t.options.Unlimited)
+	limit(request, response, t.options.Unlimited, t.options.XML)
 	return response, nil
 }
 
