@@ -44,6 +44,17 @@ func OpenStackWithDNS(ctx context.Context) *openstack.Bed {
 	return bed
 }
 
+// OpenStackWithSwift is OpenStack with Swift.
+func OpenStackWithSwift(ctx context.Context) *openstack.Bed {
+	ginkgo.GinkgoHelper()
+	bed, err := openstack.NewBed()
+	Expect(err).NotTo(HaveOccurred())
+	started, err := bed.StartWithSwift(ctx, ginkgo.GinkgoWriter)
+	stopInTheEnd(bed, started)
+	Expect(err).NotTo(HaveOccurred())
+	return bed
+}
+
 func stopInTheEnd(bed *openstack.Bed, started bool) {
 	if started {
 		ginkgo.DeferCleanup(func(ctx ginkgo.SpecContext) {

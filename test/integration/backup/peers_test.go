@@ -31,6 +31,8 @@ type peer interface {
 	front() *countproxy.Proxy
 	// service is the name of the store in the proxy.
 	service() string
+	// many is how many objects are more than one request lists or deletes.
+	many() int
 	// wrong is an access that is refused.
 	wrong() backup.Access
 	// makeBucket makes a bucket that has no mark.
@@ -93,6 +95,8 @@ func (v *versity) wrong() backup.Access {
 func (v *versity) opener() backup.Opener { return s3.New() }
 
 func (v *versity) service() string { return "s3" }
+
+func (v *versity) many() int { return 1100 }
 
 func (v *versity) front() *countproxy.Proxy { return v.proxy }
 

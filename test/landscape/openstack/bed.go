@@ -94,6 +94,11 @@ func (b *Bed) StartWithDNS(ctx context.Context, progress io.Writer) (started boo
 	return b.start(ctx, progress, "OST_SERVICES=cinder octavia manila designate")
 }
 
+// StartWithSwift is Start with Swift, which only backups need.
+func (b *Bed) StartWithSwift(ctx context.Context, progress io.Writer) (started bool, err error) {
+	return b.start(ctx, progress, "OST_SERVICES=cinder octavia manila swift")
+}
+
 func (b *Bed) start(ctx context.Context, progress io.Writer, env ...string) (started bool, err error) {
 	ran := b.Answers(ctx)
 	output := &bytes.Buffer{}

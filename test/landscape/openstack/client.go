@@ -119,3 +119,12 @@ func (c *Client) ActiveServers(ctx context.Context, prefix string) ([]string, er
 func (c *Client) Reset(ctx context.Context, id string) error {
 	return servers.Reboot(ctx, c.compute, id, servers.RebootOpts{Type: servers.HardReboot}).ExtractErr()
 }
+
+// ObjectStore signs in and returns the client of Swift.
+func ObjectStore(ctx context.Context, c Credentials) (*gophercloud.ServiceClient, error) {
+	provider, err := openstack.AuthenticatedClient(ctx, c.authOptions())
+	if err != nil {
+		return nil, fmt.Errorf("sign in to project %s: %w", c.Project, err)
+	}
+	return openstack.NewObjectStorageV1(provider, gophercloud.EndpointOpts{Region: c.Region})
+}

@@ -16,6 +16,7 @@ func Services() []countproxy.Service {
 		{Name: "cinder", Upstream: "http://127.0.0.1:8776"},
 		{Name: "octavia", Upstream: "http://127.0.0.1:9876"},
 		{Name: "manila", Upstream: "http://127.0.0.1:8786"},
+		{Name: "swift", Upstream: "http://127.0.0.1:8077"},
 		{Name: "designate", Upstream: "http://127.0.0.1:9001"},
 	}
 }

@@ -54,6 +54,14 @@ func (s *Session) DNS(ctx context.Context) (*gophercloud.ServiceClient, error) {
 	return s.service(ctx, "dns", openstack.NewDNSV2)
 }
 
+// objectStore is the name of the object storage API.
+const objectStore = "object-store"
+
+// ObjectStore returns the client of the object storage API.
+func (s *Session) ObjectStore(ctx context.Context) (*gophercloud.ServiceClient, error) {
+	return s.service(ctx, objectStore, openstack.NewObjectStorageV1)
+}
+
 // service returns the client of a service. The first call may discover the service's API versions, which cannot be canceled by the caller.
 // Concurrent callers for the same service therefore share that request and can give up individually; other services are not affected.
 func (s *Session) service(ctx context.Context, name string,

@@ -108,6 +108,10 @@ func checkFound(service string, response *http.Response) error {
 	if !creates && (response.Request.Method != http.MethodGet || response.StatusCode != http.StatusOK) {
 		return nil
 	}
+	beginning := beginningOfObject
+	if service == objectStore && !creates {
+		beginning = beginningOfList
+	}
 	body := bufio.NewReader(response.Body)
 	for _, want := range []byte(beginning) {
 		got, err := body.ReadByte()
@@ -133,8 +137,12 @@ func checkFound(service string, response *http.Response) error {
 	return nil
 }
 
-// beginning is the start of a JSON object with at least one field.
-const beginning = `{"`
+const (
+	// beginningOfObject is the start of a JSON object with at least one field.
+	beginningOfObject = `{"`
+	// beginningOfList is the start of a JSON array, which the object storage API alone returns.
+	beginningOfList = `[`
+)
 
 // checkNotFound is the only place that decides whether a 404 or 410 is OpenStack's. A proxy without a backend responds with 404, too, which
 // does not mean that the object is gone. OpenStack's services set the request ID or an error type; any other 404 becomes an error of
