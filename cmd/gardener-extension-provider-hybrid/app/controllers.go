@@ -17,7 +17,10 @@ import (
 	extensionsworker "github.com/gardener/gardener/extensions/pkg/controller/worker"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/backup"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/backup/s3"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/backup/swift"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/backupbucket"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/backupentry"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/controlplane"
@@ -47,7 +50,7 @@ const (
 )
 
 // stores are the supported kinds of stores of backups.
-var stores = backup.Stores{}
+var stores = backup.Stores{v1alpha1.BackupStoreS3: s3.New(), v1alpha1.BackupStoreSwift: swift.New()}
 
 // controllers are the controllers. The names of their flags begin with their own.
 var controllers = []struct {

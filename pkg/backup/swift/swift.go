@@ -26,9 +26,9 @@ type opener struct {
 	sessions *client.Sessions
 }
 
-// New returns the opener of Swift stores.
-func New(sessions *client.Sessions) backup.Opener {
-	return &opener{sessions: sessions}
+// New returns the opener of Swift stores, which use the sessions of the process.
+func New() backup.Opener {
+	return &opener{sessions: client.Shared()}
 }
 
 // Open implements backup.Opener. It signs in unless there is a session.

@@ -22,7 +22,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/backup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/backup/swift"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
@@ -91,11 +90,7 @@ func (c *cloud) wrong() backup.Access {
 	return access
 }
 
-func (c *cloud) opener() backup.Opener {
-	sessions := client.NewSessions()
-	DeferCleanup(sessions.Close)
-	return swift.New(sessions)
-}
+func (c *cloud) opener() backup.Opener { return swift.New() }
 
 func (c *cloud) front() *countproxy.Proxy { return c.proxy }
 
