@@ -16,6 +16,7 @@ import (
 
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	secretsmanager "github.com/gardener/gardener/pkg/utils/secrets/manager"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -76,6 +77,12 @@ func (r *running) start(ctx context.Context, binary string) {
 			DeferCleanup(func(ctx SpecContext) { Expect(apiServer.Delete(ctx, created)).To(Succeed()) })
 		}
 	}
+	// The webhooks' certificates replace an old one.
+	Expect(apiServer.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: m.namespace, Name: "old-certificate",
+		Labels: map[string]string{
+			secretsmanager.LabelKeyManagedBy:       secretsmanager.LabelValueSecretsManager,
+			secretsmanager.LabelKeyManagerIdentity: r.account + "-webhook", secretsmanager.LabelKeyName: "old-certificate",
+		}}})).To(Succeed())
 	kubeconfig := filepath.Join(dir, "kubeconfig")
 	Expect(rendering.WriteKubeconfig(ctx, cluster.Config, m.namespace, r.account, kubeconfig)).To(Succeed())
 
