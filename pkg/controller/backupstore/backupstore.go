@@ -124,7 +124,7 @@ func invalid(prefix string, errs field.ErrorList) error {
 	return platform.NewError(platform.ClassConfiguration, "%s%w", prefix, errs[:min(len(errs), maxErrors)].ToAggregate())
 }
 
-// Result adds codes to the error of an actuator, and says when an operation goes on that is in progress or waits for a retention.
+// Result adds codes to the error of an actuator, and says when an operation continues that is in progress or waits for a retention.
 func Result(err error) error {
 	if err == nil {
 		return nil

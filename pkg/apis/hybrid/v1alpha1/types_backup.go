@@ -65,7 +65,7 @@ const BackupRetentionTypeBucket BackupRetentionType = "bucket"
 type BackupRetentionMode string
 
 const (
-	// BackupRetentionModeCompliance lets nobody delete an object.
+	// BackupRetentionModeCompliance allows no user to delete an object.
 	BackupRetentionModeCompliance BackupRetentionMode = "compliance"
 	// BackupRetentionModeGovernance lets those delete an object who have a special permission.
 	BackupRetentionModeGovernance BackupRetentionMode = "governance"
