@@ -115,3 +115,7 @@ build local-path-provisioner github.com/rancher/local-path-provisioner github.co
 # An S3 server with versions and object lock, for backups.
 cd ../objectstore
 build versitygw github.com/versity/versitygw/cmd/versitygw github.com/versity/versitygw "2 minutes"
+
+# What etcd-druid runs beside each etcd.
+cd ../backuprestore
+build etcd-backup-restore github.com/gardener/etcd-backup-restore github.com/gardener/etcd-backup-restore "2 minutes"
