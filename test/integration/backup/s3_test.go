@@ -7,6 +7,7 @@ package backup_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -26,6 +27,7 @@ var _ = Describe("S3", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func(ctx SpecContext) { s = newVersity(ctx) }, NodeTimeout(time.Minute))
 
 	contract(func() peer { return s })
+	snapshots(func() peer { return s })
 
 	Describe("with object lock", func() {
 		var bucket string
@@ -52,6 +54,26 @@ var _ = Describe("S3", Ordered, ContinueOnFailure, func() {
 			Expect(*unit).To(Equal(minio.Days))
 			return *mode, *validity
 		}
+
+		It("should say until when what etcd-backup-restore wrote is locked, and keep it", func(ctx SpecContext) {
+			access := immutable(v1alpha1.BackupRetentionModeGovernance, 1)
+			Expect(ensure(ctx, access)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) { s.remove(ctx, bucket) })
+			dir := GinkgoT().TempDir()
+			endpoint := startEtcd(filepath.Join(dir, "etcd"), "etcd.log")
+			put(ctx, endpoint, "key", "value")
+			runner := newBackupRestore(dir, access, s.opener(), bucket)
+			written := time.Now()
+			snapshotter := runner.run("snapshot", "--store-prefix="+prefix, "--endpoints="+endpoint, "--schedule=0 0 1 1 *")
+			Eventually(ctx, func() []string { return s.keys(ctx, bucket) }).Within(time.Minute).Should(ContainElement(ContainSubstring("/Full-")))
+			snapshotter.Stop(ctx)
+
+			before := s.keys(ctx, bucket)
+			var locked *backup.LockedError
+			Expect(errors.As(open(ctx, s, access).DeletePrefix(ctx, bucket, filepath.Dir(prefix)+"/"), &locked)).To(BeTrue())
+			Expect(locked.Until).To(BeTemporally("~", written.Add(24*time.Hour), 2*time.Minute))
+			Expect(s.keys(ctx, bucket)).To(ContainElements(before))
+		}, SpecTimeout(2*time.Minute))
 
 		It("should raise the retention and never weaken it", func(ctx SpecContext) {
 			Expect(ensure(ctx, immutable(v1alpha1.BackupRetentionModeGovernance, 2))).To(Succeed())

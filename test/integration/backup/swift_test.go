@@ -33,6 +33,7 @@ var _ = Describe("Swift", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func(ctx SpecContext) { s = newCloud(ctx) }, NodeTimeout(20*time.Minute))
 
 	contract(func() peer { return s })
+	snapshots(func() peer { return s })
 
 	It("should delete one by one if the store cannot delete several at once", func(ctx SpecContext) {
 		bucket := "single-" + rand.String(10)
