@@ -55,6 +55,9 @@ type MachineRequest struct {
 	UserData []byte
 	// Once is set for a Delete that is not retried once the machine is no longer listed.
 	Once bool
+	// Bastion is set for a bastion. Its marks differ from those of machines, which it is not listed with: it has no Machine and would be
+	// deleted as an orphan.
+	Bastion bool
 }
 
 // Machine is a machine that exists in a site.

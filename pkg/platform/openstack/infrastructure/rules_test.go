@@ -21,6 +21,8 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/securityrule"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -32,20 +34,20 @@ func prefixes(cidrs ...string) []netip.Prefix {
 	return result
 }
 
-// String shows a rule in one line.
-func (r rule) String() string {
-	text := fmt.Sprintf("%s %s", r.direction, r.etherType)
-	if r.protocol != "" {
-		text += " " + r.protocol
+// shown shows a rule in one line.
+func shown(r rule) string {
+	text := fmt.Sprintf("%s %s", r.Direction, r.EtherType)
+	if r.Protocol != "" {
+		text += " " + r.Protocol
 	}
-	if r.max != 0 {
-		text += fmt.Sprintf(" %d-%d", r.min, r.max)
+	if r.Max != 0 {
+		text += fmt.Sprintf(" %d-%d", r.Min, r.Max)
 	}
-	if r.remoteGroup != "" {
-		text += " from group " + r.remoteGroup
+	if r.RemoteGroup != "" {
+		text += " from group " + r.RemoteGroup
 	}
-	if r.remoteCIDR != "" {
-		text += " from " + r.remoteCIDR
+	if r.RemoteCIDR != "" {
+		text += " from " + r.RemoteCIDR
 	}
 	return text
 }
@@ -53,7 +55,7 @@ func (r rule) String() string {
 func texts(wanted []rule) []string {
 	var result []string
 	for _, r := range wanted {
-		result = append(result, r.String())
+		result = append(result, shown(r))
 	}
 	return result
 }
@@ -146,7 +148,7 @@ var _ = Describe("Security group rules", func() {
 
 	DescribeTable("canonicalProtocol",
 		func(returned, canonical string) {
-			Expect(canonicalProtocol(returned)).To(Equal(canonical))
+			Expect(securityrule.CanonicalProtocol(returned)).To(Equal(canonical))
 		},
 		Entry("any", "", ""),
 		Entry("tcp", "tcp", "tcp"),
@@ -195,7 +197,7 @@ var _ = Describe("Security group rules", func() {
 			}
 			group = &groups.SecGroup{ID: "g"}
 			for i, r := range append(wantedRules("g", f.site.Network), metricRules(f.site.Network)...) {
-				protocol := r.protocol
+				protocol := r.Protocol
 				switch protocol {
 				case "ipv6-icmp":
 					protocol = "icmpv6"
@@ -203,8 +205,8 @@ var _ = Describe("Security group rules", func() {
 					protocol = "ipip"
 				}
 				group.Rules = append(group.Rules, rules.SecGroupRule{
-					ID: fmt.Sprintf("r%d", i), Direction: string(r.direction), EtherType: string(r.etherType), Protocol: protocol,
-					PortRangeMin: r.min, PortRangeMax: r.max, RemoteGroupID: r.remoteGroup, RemoteIPPrefix: r.remoteCIDR,
+					ID: fmt.Sprintf("r%d", i), Direction: string(r.Direction), EtherType: string(r.EtherType), Protocol: protocol,
+					PortRangeMin: r.Min, PortRangeMax: r.Max, RemoteGroupID: r.RemoteGroup, RemoteIPPrefix: r.RemoteCIDR,
 				})
 			}
 		})
@@ -212,6 +214,17 @@ var _ = Describe("Security group rules", func() {
 		It("should do nothing if all rules are there, also under the API's own names", func(ctx SpecContext) {
 			Expect(ensureRules(ctx, f, group)).To(Succeed())
 			Expect(requests).To(BeEmpty())
+		})
+
+		It("should leave rules for bastions of the shoot alone, and no others'", func(ctx SpecContext) {
+			f.owner = owner.Owner{Shoot: "shoot--a--b", Site: "cloud"}
+			ssh := rules.SecGroupRule{Direction: "ingress", EtherType: "IPv4", Protocol: "tcp", PortRangeMin: 22, PortRangeMax: 22}
+			ours, others := ssh, ssh
+			ours.ID, ours.Description = "ours", f.owner.BastionRule("shoot--a--b-bastion-x")
+			others.ID, others.Description = "others", owner.Owner{Shoot: "shoot--a--bc"}.BastionRule("x")
+			group.Rules = append(group.Rules, ours, others)
+			Expect(ensureRules(ctx, f, group)).To(Succeed())
+			Expect(requests).To(Equal([]string{"DELETE /security-group-rules/others"}))
 		})
 
 		It("should add what is missing in one request, before it deletes what is too much", func(ctx SpecContext) {
@@ -237,7 +250,7 @@ var _ = Describe("Security group rules", func() {
 				expected := []string{"POST /security-group-rules"}
 				metrics := metricRules(f.site.Network)
 				for _, r := range group.Rules {
-					if slices.Contains(metrics, ruleOf(r)) {
+					if slices.Contains(metrics, securityrule.Of(r)) {
 						expected = append(expected, "DELETE /security-group-rules/"+r.ID)
 					}
 				}

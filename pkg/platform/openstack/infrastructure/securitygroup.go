@@ -15,6 +15,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/securityrule"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -70,7 +71,8 @@ func ensureSecurityGroup(ctx context.Context, f *flow) error {
 }
 
 // ensureRules adds missing rules in one request before it deletes unwanted ones. Rules for metrics are added last and are skipped if the
-// quota is exhausted: machines must not wait for metrics. Existing ones are deleted if the quota does not suffice for required rules.
+// quota is exhausted: machines must not wait for metrics. Existing ones are deleted if the quota does not suffice for required rules. Rules
+// for bastions are those of the Bastions.
 func ensureRules(ctx context.Context, f *flow, group *groups.SecGroup) error {
 	needed, metrics := wantedRules(group.ID, f.site.Network), metricRules(f.site.Network)
 	missing := map[rule]bool{}
@@ -80,8 +82,9 @@ func ensureRules(ctx context.Context, f *flow, group *groups.SecGroup) error {
 
 	var unwanted, optional []string
 	for _, existing := range group.Rules {
-		r := ruleOf(existing)
+		r := securityrule.Of(existing)
 		switch {
+		case f.owner.OwnsBastionRule(existing.Description):
 		case !missing[r]:
 			unwanted = append(unwanted, existing.ID)
 		case slices.Contains(metrics, r):
@@ -93,7 +96,7 @@ func ensureRules(ctx context.Context, f *flow, group *groups.SecGroup) error {
 	err := createRules(ctx, f, group.ID, needed, missing)
 	crowded := platform.ClassOf(err) == platform.ClassQuota && len(optional) > 0
 	if crowded {
-		if err := deleteRules(ctx, f, optional); err != nil {
+		if err := securityrule.Delete(ctx, f.network, optional); err != nil {
 			return err
 		}
 		err = createRules(ctx, f, group.ID, needed, missing)
@@ -102,7 +105,7 @@ func ensureRules(ctx context.Context, f *flow, group *groups.SecGroup) error {
 		return err
 	}
 	// The next reconciliation tries again to add the deleted ones.
-	if err := deleteRules(ctx, f, unwanted); err != nil || crowded {
+	if err := securityrule.Delete(ctx, f.network, unwanted); err != nil || crowded {
 		return err
 	}
 	if err := createRules(ctx, f, group.ID, metrics, missing); err != nil && platform.ClassOf(err) != platform.ClassQuota {
@@ -113,86 +116,58 @@ func ensureRules(ctx context.Context, f *flow, group *groups.SecGroup) error {
 
 // createRules creates the missing rules, all or none.
 func createRules(ctx context.Context, f *flow, groupID string, wanted []rule, missing map[rule]bool) error {
-	var (
-		options []rules.CreateOpts
-		added   = map[rule]bool{}
-	)
+	var left []rule
 	for _, r := range wanted {
-		if missing[r] && !added[r] {
-			options = append(options, r.options(groupID))
-			added[r] = true
+		if missing[r] && !slices.Contains(left, r) {
+			left = append(left, r)
 		}
 	}
-	if len(options) == 0 {
-		return nil
-	}
-	_, err := rules.CreateBulk(ctx, f.network, options).Extract()
-	return client.Classify(err)
+	return securityrule.Create(ctx, f.network, groupID, "", left)
 }
 
-func deleteRules(ctx context.Context, f *flow, ids []string) error {
-	for _, id := range ids {
-		if err := client.IgnoreNotFound(rules.Delete(ctx, f.network, id).ExtractErr()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// rule is a security group rule without its ID, so that rules can be compared. Empty fields mean "any".
-type rule struct {
-	direction   rules.RuleDirection
-	etherType   rules.RuleEtherType
-	protocol    string
-	min, max    int
-	remoteGroup string
-	remoteCIDR  string
-}
-
-// service is a service of nodes.
-type service struct {
-	protocol string
-	min, max int
-}
+type (
+	rule    = securityrule.Rule
+	service = securityrule.Service
+)
 
 // nodeServices are the services that the nodes of a cluster need from each other.
 var nodeServices = []service{
-	{"tcp", 10250, 10250}, // kubelet
-	{"udp", 4789, 4789},   // overlay: VXLAN of Calico
-	{"udp", 8472, 8472},   // overlay: VXLAN of Cilium
-	{"udp", 6081, 6081},   // overlay: Geneve
-	{"4", 0, 0},           // overlay: IP in IP
-	{"udp", 51820, 51820}, // overlay: WireGuard of Calico
-	{"udp", 51871, 51871}, // overlay: WireGuard of Cilium
-	{"tcp", 5473, 5473},   // overlay: Typha of Calico
-	{"tcp", 179, 179},     // BGP
+	{Protocol: "tcp", Min: 10250, Max: 10250}, // kubelet
+	{Protocol: "udp", Min: 4789, Max: 4789},   // overlay: VXLAN of Calico
+	{Protocol: "udp", Min: 8472, Max: 8472},   // overlay: VXLAN of Cilium
+	{Protocol: "udp", Min: 6081, Max: 6081},   // overlay: Geneve
+	{Protocol: "4"},                           // overlay: IP in IP
+	{Protocol: "udp", Min: 51820, Max: 51820}, // overlay: WireGuard of Calico
+	{Protocol: "udp", Min: 51871, Max: 51871}, // overlay: WireGuard of Cilium
+	{Protocol: "tcp", Min: 5473, Max: 5473},   // overlay: Typha of Calico
+	{Protocol: "tcp", Min: 179, Max: 179},     // BGP
 }
 
 // metricServices are scraped through the VPN. Traffic from the VPN's pod to the node itself bypasses the overlay.
 var metricServices = []service{
-	{"tcp", 10249, 10249}, // kube-proxy
-	{"tcp", 16909, 16910}, // node-exporter, apiserver-proxy
-	{"tcp", 9253, 9253},   // node-local-dns
-	{"tcp", 9353, 9353},   // node-local-dns: errors
-	{"tcp", 9090, 9094},   // Calico, Cilium's agents
-	{"tcp", 6942, 6942},   // Cilium's operator
+	{Protocol: "tcp", Min: 10249, Max: 10249}, // kube-proxy
+	{Protocol: "tcp", Min: 16909, Max: 16910}, // node-exporter, apiserver-proxy
+	{Protocol: "tcp", Min: 9253, Max: 9253},   // node-local-dns
+	{Protocol: "tcp", Min: 9353, Max: 9353},   // node-local-dns: errors
+	{Protocol: "tcp", Min: 9090, Max: 9094},   // Calico, Cilium's agents
+	{Protocol: "tcp", Min: 6942, Max: 6942},   // Cilium's operator
 }
 
 // nodePorts are the ports of Services of type NodePort and LoadBalancer.
-var nodePorts = []service{{"tcp", 30000, 32767}, {"udp", 30000, 32767}}
+var nodePorts = []service{{Protocol: "tcp", Min: 30000, Max: 32767}, {Protocol: "udp", Min: 30000, Max: 32767}}
 
 // wantedRules are the required rules of the nodes' security group: all traffic out and between the nodes of the site, node services from
 // the nodes of other sites, and node ports from everywhere.
 func wantedRules(groupID string, network site.Network) []rule {
 	result := []rule{
-		{direction: rules.DirEgress, etherType: rules.EtherType4},
-		{direction: rules.DirEgress, etherType: rules.EtherType6},
-		{direction: rules.DirIngress, etherType: rules.EtherType4, remoteGroup: groupID},
-		{direction: rules.DirIngress, etherType: rules.EtherType6, remoteGroup: groupID},
+		{Direction: rules.DirEgress, EtherType: rules.EtherType4},
+		{Direction: rules.DirEgress, EtherType: rules.EtherType6},
+		{Direction: rules.DirIngress, EtherType: rules.EtherType4, RemoteGroup: groupID},
+		{Direction: rules.DirIngress, EtherType: rules.EtherType6, RemoteGroup: groupID},
 	}
 	for _, foreign := range network.Foreign {
 		result = append(result, fromEach([]netip.Prefix{foreign}, nodeServices)...)
-		result = append(result, service{protocol: icmp(foreign)}.from(foreign))
+		result = append(result, service{Protocol: icmp(foreign)}.From(foreign))
 	}
 	for _, subnet := range network.Subnets {
 		everywhere := netip.PrefixFrom(netip.IPv4Unspecified(), 0)
@@ -214,19 +189,10 @@ func fromEach(cidrs []netip.Prefix, services []service) []rule {
 	var result []rule
 	for _, cidr := range cidrs {
 		for _, s := range services {
-			result = append(result, s.from(cidr))
+			result = append(result, s.From(cidr))
 		}
 	}
 	return result
-}
-
-func (s service) from(cidr netip.Prefix) rule {
-	r := rule{direction: rules.DirIngress, etherType: rules.EtherType4, protocol: s.protocol, min: s.min, max: s.max,
-		remoteCIDR: cidr.Masked().String()}
-	if cidr.Addr().Is6() {
-		r.etherType = rules.EtherType6
-	}
-	return r
 }
 
 func icmp(cidr netip.Prefix) string {
@@ -234,41 +200,4 @@ func icmp(cidr netip.Prefix) string {
 		return string(rules.ProtocolIPv6ICMP)
 	}
 	return string(rules.ProtocolICMP)
-}
-
-func ruleOf(r rules.SecGroupRule) rule {
-	return rule{
-		direction:   rules.RuleDirection(r.Direction),
-		etherType:   rules.RuleEtherType(r.EtherType),
-		protocol:    canonicalProtocol(r.Protocol),
-		min:         r.PortRangeMin,
-		max:         r.PortRangeMax,
-		remoteGroup: r.RemoteGroupID,
-		remoteCIDR:  r.RemoteIPPrefix,
-	}
-}
-
-// canonicalProtocol maps protocols that the API returns under another name.
-func canonicalProtocol(protocol string) string {
-	switch protocol {
-	case "icmpv6":
-		return string(rules.ProtocolIPv6ICMP)
-	case "ipip":
-		return "4"
-	default:
-		return protocol
-	}
-}
-
-func (r rule) options(groupID string) rules.CreateOpts {
-	return rules.CreateOpts{
-		Direction:      r.direction,
-		EtherType:      r.etherType,
-		SecGroupID:     groupID,
-		Protocol:       rules.RuleProtocol(r.protocol),
-		PortRangeMin:   r.min,
-		PortRangeMax:   r.max,
-		RemoteGroupID:  r.remoteGroup,
-		RemoteIPPrefix: r.remoteCIDR,
-	}
 }

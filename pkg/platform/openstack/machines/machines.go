@@ -68,6 +68,9 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	compute := *service
 	compute.Microversion = client.OwnVolumesMicroversion
 	o := owner.Owner{Shoot: spec.Shoot, Site: spec.Site}
+	if request.Bastion {
+		o = o.OfBastions()
+	}
 	return &call{
 		request:    request,
 		owner:      o,

@@ -40,6 +40,25 @@ const (
 // serverGroupHashLength is the number of hexadecimal digits of the hash in the names of server groups.
 const serverGroupHashLength = 8
 
+// bastionsSuffix follows the name of the site in the marks of bastions. No site has it in its name.
+const bastionsSuffix = "/bastion"
+
+// OfBastions returns the owner of the shoot's bastions on the site. Its marks differ from those of the site's machines.
+func (o Owner) OfBastions() Owner {
+	o.Site += bastionsSuffix
+	return o
+}
+
+// BastionRule is the description of a rule of the nodes' security group that is for a bastion, which may be on another site.
+func (o Owner) BastionRule(bastion string) string {
+	return fmt.Sprintf("%s%s, bastion %s.", descriptionPrefix, o.Shoot, bastion)
+}
+
+// OwnsBastionRule reports whether a rule with the description is for a bastion of the shoot.
+func (o Owner) OwnsBastionRule(description string) bool {
+	return strings.HasPrefix(description, descriptionPrefix+o.Shoot+", bastion ")
+}
+
 // Name is the name of objects that a shoot has once per site.
 func (o Owner) Name() string {
 	return o.Shoot + "-" + o.Site

@@ -84,10 +84,14 @@ func (m *machines) call(ctx context.Context, request platform.MachineRequest) (*
 	if err != nil {
 		return nil, err
 	}
+	o := owner.Owner{Shoot: spec.Shoot, Site: spec.Site}
+	if request.Bastion {
+		o = o.OfBastions()
+	}
 	return &call{
 		request:   request,
 		spec:      spec.VSphere,
-		owner:     owner.Owner{Shoot: spec.Shoot, Site: spec.Site},
+		owner:     o,
 		session:   session,
 		creations: m.creations,
 		deletions: m.deletions,

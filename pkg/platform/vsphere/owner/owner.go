@@ -30,9 +30,20 @@ const (
 	// KeyMachine is the key in the extra configuration of virtual machines with the name of the machine. Older versions did
 	// not write it.
 	KeyMachine = "gardener.machine"
+	// KeyUserData is the key in the extra configuration of bastions with the hash of their user data.
+	KeyUserData = "gardener.user-data"
 	// KeyRule is the key in the extra configuration of virtual machines with the name of their anti-affinity rule.
 	KeyRule = "gardener.rule"
 )
+
+// bastionsSuffix follows the name of the site in the marks of bastions. No site has it in its name.
+const bastionsSuffix = "/bastion"
+
+// OfBastions returns the owner of the shoot's bastions on the site. Its marks differ from those of the site's machines.
+func (o Owner) OfBastions() Owner {
+	o.Site += bastionsSuffix
+	return o
+}
 
 // Name returns the name of objects that a shoot has once on a site. It is unique, because names of shoots and sites contain no dot.
 func (o Owner) Name() string {
