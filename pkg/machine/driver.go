@@ -18,6 +18,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/userdata"
 )
 
 // Provider is the provider of the driver's machine classes.
@@ -85,7 +86,7 @@ func NewDriver(machines platform.Registry[platform.Machines], timeouts Timeouts)
 func (d *hybridDriver) CreateMachine(ctx context.Context, req *driver.CreateMachineRequest) (*driver.CreateMachineResponse, error) {
 	return call(ctx, d, operationCreate, req.Machine, req.MachineClass, req.Secret,
 		func(ctx context.Context, t *target) (*driver.CreateMachineResponse, error) {
-			userData, err := wrapUserData(t.request.Spec.UserDataFormat, req.Secret.Data[userDataKey])
+			userData, err := userdata.Wrap(t.request.Spec.UserDataFormat, req.Secret.Data[userDataKey])
 			if err != nil {
 				return nil, err
 			}

@@ -8,7 +8,7 @@
 // different. If nothing is, it sends no further requests. Objects that are not in the state are found by name and are ours if they bear our
 // mark.
 //
-// A deletion deletes our objects and those that the shoot's Services left behind on the site. Given objects are never changed, except that
+// A deletion deletes our objects and those that the shoot's bastions and Services left behind on the site. Given objects are never changed, except that
 // routes to the shoot's pods are removed from a given router.
 package infrastructure
 
@@ -246,11 +246,14 @@ var creation = parallel(
 // deleteAll deletes our objects, which are those in the state that are managed and those found by name and mark, and what Services left
 // behind. Dependents are deleted first.
 func deleteAll(ctx context.Context, f *flow) error {
-	var machinesErr error // A server that is not deleted blocks its subnet only.
+	var machinesErr, bastionsErr error // A server that is not deleted blocks its subnet only.
 	err := parallel(
 		sequence(
 			parallel(deleteLoadBalancers, func(ctx context.Context, f *flow) error {
 				machinesErr = deleteMachines(ctx, f)
+				return nil
+			}, func(ctx context.Context, f *flow) error {
+				bastionsErr = deleteBastions(ctx, f)
 				return nil
 			}),
 			parallel(floatingIPKind.delete, deleteRoutes, shareNetworkKind.delete),
@@ -266,11 +269,16 @@ func deleteAll(ctx context.Context, f *flow) error {
 		),
 		serverGroupKind.delete,
 	)(ctx, f)
-	return errors.Join(machinesErr, err)
+	return errors.Join(machinesErr, bastionsErr, err)
 }
 
+// orphanList lists our objects of a kind.
+type orphanList func(context.Context, *flow) ([]v1alpha1.Orphan, error)
+
 // orphanLists has the lists of all kinds of objects, in the order in which orphans are reported.
-var orphanLists = []func(context.Context, *flow) ([]v1alpha1.Orphan, error){
+var orphanLists = []orphanList{
+	orphansOfBastions(serverKind.orphans), orphansOfBastions(bastionFloatingIPKind.orphans), orphansOfBastions(portKind.orphans),
+	orphansOfBastions(bastionSecurityGroupKind.orphans),
 	serverKind.orphans, volumeKind.orphans, serverGroupKind.orphans, keyPairKind.orphans,
 	loadBalancerKind.orphans, floatingIPKind.orphans, portKind.orphans, securityGroupKind.orphans, serviceSecurityGroupKind.orphans,
 	shareNetworkKind.orphans, subnetKind.orphans, networkKind.orphans, routerKind.orphans,

@@ -80,7 +80,7 @@ func (f *flow) refuseMoved(ctx context.Context, machines []ownedObject) error {
 		f.owner.Name(), strings.Join(names, ", "))
 }
 
-// deleteMachines deletes the virtual machines that are left without a machine in the same way as the driver: those below the shoot's
+// deleteMachines deletes the virtual machines that are left without a machine, and bastions, in the same way as the driver: those below the shoot's
 // folders, and those with its tag wherever they are. One is left if its clone ended after its machine was deleted: the collection of
 // orphans needs a machine class, and the last one may be deleted before. It returns an error until all are deleted.
 func (f *flow) deleteMachines(ctx context.Context, owned *ownedObjects) error {
@@ -99,7 +99,22 @@ func (f *flow) deleteMachines(ctx context.Context, owned *ownedObjects) error {
 }
 
 func (f *flow) deleteMachinesIn(ctx context.Context, folder types.ManagedObjectReference) error {
+	for _, bastions := range []bool{true, false} {
+		if err := f.deleteListed(ctx, folder, bastions); err != nil {
+			return err
+		}
+	}
+	cloning, err := f.session.Cloning(ctx, folder.Value)
+	if err == nil && len(cloning) > 0 {
+		err = platform.NewProgress("virtual machines are still being made: %q", cloning)
+	}
+	return err
+}
+
+// deleteListed deletes the machines or bastions in a folder.
+func (f *flow) deleteListed(ctx context.Context, folder types.ManagedObjectReference, bastions bool) error {
 	request := platform.MachineRequest{
+		Bastion: bastions,
 		Spec: &v1alpha1.MachineProviderSpec{Site: f.owner.Site, Shoot: f.owner.Shoot, VSphere: &v1alpha1.VSphereMachineSpec{
 			Connection: f.connection, Folder: folder.Value, FolderPath: folder.Value,
 		}},
@@ -114,14 +129,7 @@ func (f *flow) deleteMachinesIn(ctx context.Context, folder types.ManagedObjectR
 		request.Name, request.ProviderID = found[i].Name, found[i].ProviderID
 		return f.machines.Delete(ctx, request)
 	})
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
-	cloning, err := f.session.Cloning(ctx, folder.Value)
-	if err == nil && len(cloning) > 0 {
-		err = platform.NewProgress("virtual machines are still being made: %q", cloning)
-	}
-	return err
+	return errors.Join(errs...)
 }
 
 func (f *flow) deleteOwnerTag(ctx context.Context, id string) error {

@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package machine
+// Package userdata brings user data into the format of the image that it is for.
+package userdata
 
 import (
 	"bytes"
@@ -31,11 +32,11 @@ WantedBy=multi-user.target
 `
 )
 
-// wrapUserData returns user data in the format of the machine's image. The controller cannot wrap it, because machine-controller-manager
-// replaces the placeholder of the bootstrap token in plain text.
-func wrapUserData(format v1alpha1.UserDataFormat, userData []byte) ([]byte, error) {
+// Wrap returns user data in the format of the image. Only who creates the machine can wrap it, because machine-controller-manager replaces
+// the placeholder of the bootstrap token in plain text.
+func Wrap(format v1alpha1.UserDataFormat, userData []byte) ([]byte, error) {
 	if len(userData) == 0 {
-		return nil, platform.NewError(platform.ClassConfiguration, "the machine class must have user data")
+		return nil, platform.NewError(platform.ClassConfiguration, "there must be user data")
 	}
 	switch format {
 	case "", v1alpha1.UserDataFormatCloudInit, v1alpha1.UserDataFormatScript:

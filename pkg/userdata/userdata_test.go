@@ -2,11 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package machine
+package userdata_test
 
 import (
 	"encoding/base64"
 	"encoding/json"
+	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -14,14 +15,20 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/userdata"
 )
 
-var _ = Describe("wrapUserData", func() {
+func TestUserData(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "User Data Suite")
+}
+
+var _ = Describe("User data", func() {
 	const script = "#!/bin/sh\necho hello\n"
 
 	DescribeTable("user data that stays as it is",
 		func(format v1alpha1.UserDataFormat, userData string) {
-			Expect(wrapUserData(format, []byte(userData))).To(BeEquivalentTo(userData))
+			Expect(userdata.Wrap(format, []byte(userData))).To(BeEquivalentTo(userData))
 		},
 		Entry("no format", v1alpha1.UserDataFormat(""), script),
 		Entry("CloudInit", v1alpha1.UserDataFormatCloudInit, "#cloud-config\n"),
@@ -30,7 +37,7 @@ var _ = Describe("wrapUserData", func() {
 	)
 
 	It("makes an Ignition config of a script", func() {
-		wrapped, err := wrapUserData(v1alpha1.UserDataFormatIgnition, []byte(script))
+		wrapped, err := userdata.Wrap(v1alpha1.UserDataFormatIgnition, []byte(script))
 		Expect(err).NotTo(HaveOccurred())
 
 		var config ignition.Config
@@ -48,7 +55,7 @@ var _ = Describe("wrapUserData", func() {
 
 	DescribeTable("user data that is refused",
 		func(format v1alpha1.UserDataFormat, userData string) {
-			_, err := wrapUserData(format, []byte(userData))
+			_, err := userdata.Wrap(format, []byte(userData))
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		},
 		Entry("none", v1alpha1.UserDataFormatCloudInit, ""),
