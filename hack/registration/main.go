@@ -46,6 +46,7 @@ type registration struct {
 var resources = []resource{
 	{"BackupBucket", "hybrid"},
 	{"BackupEntry", "hybrid"},
+	{"Bastion", "hybrid"},
 	{"ControlPlane", "hybrid"},
 	{"DNSRecord", "hybrid-designate"},
 	{"DNSRecord", "hybrid-rfc2136"},

@@ -74,7 +74,11 @@ func (d *document) controlPlaneErrors(p *profile.Profile) field.ErrorList {
 	if d.infrastructure == nil {
 		return nil
 	}
-	return validation.ValidateControlPlaneConfig(d.controlPlane, d.infrastructure, p.Config, d.shoot.Spec.Networking, controlPlanePath)
+	allErrs := validation.ValidateControlPlaneConfig(d.controlPlane, d.infrastructure, p.Config, d.shoot.Spec.Networking, controlPlanePath)
+	if d.controlPlane == nil {
+		return allErrs
+	}
+	return append(allErrs, validation.ValidateBastion(d.controlPlane.Bastion, d.infrastructure, p.Config, controlPlanePath.Child("bastion"))...)
 }
 
 func (d *document) podNetworkErrors(p *profile.Profile) field.ErrorList {

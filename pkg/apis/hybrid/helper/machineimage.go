@@ -85,6 +85,17 @@ func CapabilitiesFit(image map[string][]string, machine gardencorev1beta1.Capabi
 	return true
 }
 
+// FlavorsOn returns the variants of the version that the site has.
+func FlavorsOn(version v1alpha1.MachineImageVersion, site string) []v1alpha1.MachineImageFlavor {
+	var result []v1alpha1.MachineImageFlavor
+	for _, flavor := range version.CapabilityFlavors {
+		if slices.ContainsFunc(flavor.Sites, func(s v1alpha1.SiteMachineImage) bool { return s.Name == site }) {
+			result = append(result, flavor)
+		}
+	}
+	return result
+}
+
 func candidates(request MachineImageRequest, images []v1alpha1.MachineImage) []MachineImage {
 	var result []MachineImage
 	for _, image := range images {

@@ -26,6 +26,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(SchemeGroupVersion,
 		&BackupBucketConfig{},
 		&BackupBucketStatus{},
+		&BastionStatus{},
 		&CloudControllerManagerConfiguration{},
 		&CloudProfileConfig{},
 		&ControlPlaneConfig{},

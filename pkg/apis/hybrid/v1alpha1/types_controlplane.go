@@ -21,6 +21,9 @@ type ControlPlaneConfig struct {
 	// CloudControllerManager configures the cloud-controller-manager.
 	// +optional
 	CloudControllerManager *CloudControllerManagerConfig `json:"cloudControllerManager,omitempty"`
+	// Bastion configures the bastions through which nodes are reached by SSH.
+	// +optional
+	Bastion *BastionConfig `json:"bastion,omitempty"`
 	// Sites are settings of sites that the shoot uses.
 	// +optional
 	Sites []ControlPlaneSite `json:"sites,omitempty"`

@@ -60,6 +60,8 @@ func (metal) credentials() [][]string {
 
 func (metal) noVolumes() string { return "does not support volumes: its hosts have their own disks" }
 
+func (metal) noBastions() string { return "does not support bastions: each would take a whole host" }
+
 func (metal) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	profile := site.Metal
 	fldPath = fldPath.Child("metal")

@@ -31,6 +31,8 @@ type rules interface {
 	credentials() [][]string
 	// noVolumes returns why sites have no volumes, empty if they have.
 	noVolumes() string
+	// noBastions returns why sites have no bastions, empty if they have.
+	noBastions() string
 
 	// The first argument of the following rules has the block of the platform.
 
@@ -114,6 +116,7 @@ type noRules struct{}
 
 func (noRules) credentials() [][]string { return nil }
 func (noRules) noVolumes() string       { return "" }
+func (noRules) noBastions() string      { return "" }
 func (noRules) access(*v1alpha1.CloudProfileSite, *field.Path) field.ErrorList {
 	return nil
 }
