@@ -35,8 +35,13 @@ type BastionGate interface {
 type BastionRequest struct {
 	// Name is the name of the bastion. It is unique in the shoot.
 	Name string
-	// Machine is the machine, without volumes, settings and pool.
-	Machine MachineClassRequest
+	// Site is the site of the bastion.
+	Site *site.Site
+	// Status is the observed state of the site's infrastructure.
+	Status *v1alpha1.SiteStatus
+	// Machine returns the machine, without volumes, settings and pool. A bastion that exists and is not replaced does not need it: its machine
+	// type or image may no longer be in the CloudProfile.
+	Machine func() (MachineClassRequest, error)
 	// UserData is a script that the bastion runs when it starts for the first time.
 	UserData []byte
 	// Ingress are the ranges from which SSH to the bastion is allowed.

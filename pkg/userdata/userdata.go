@@ -32,6 +32,14 @@ WantedBy=multi-user.target
 `
 )
 
+// FormatOf returns the format of the image.
+func FormatOf(image *v1alpha1.SiteMachineImage) v1alpha1.UserDataFormat {
+	if image == nil || image.UserData == nil {
+		return ""
+	}
+	return image.UserData.Format
+}
+
 // Wrap returns user data in the format of the image. Only who creates the machine can wrap it, because machine-controller-manager replaces
 // the placeholder of the bootstrap token in plain text.
 func Wrap(format v1alpha1.UserDataFormat, userData []byte) ([]byte, error) {

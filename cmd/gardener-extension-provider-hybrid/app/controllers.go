@@ -10,6 +10,7 @@ import (
 
 	extensionsbackupbucket "github.com/gardener/gardener/extensions/pkg/controller/backupbucket"
 	extensionsbackupentry "github.com/gardener/gardener/extensions/pkg/controller/backupentry"
+	extensionsbastion "github.com/gardener/gardener/extensions/pkg/controller/bastion"
 	extensionscontrolplane "github.com/gardener/gardener/extensions/pkg/controller/controlplane"
 	extensionsdnsrecord "github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
 	extensionshealthcheck "github.com/gardener/gardener/extensions/pkg/controller/healthcheck"
@@ -23,6 +24,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/backup/swift"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/backupbucket"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/backupentry"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/bastion"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/dnsrecord"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/healthcheck"
@@ -47,6 +49,8 @@ const (
 	defaultConcurrentRecords = 20
 	// defaultConcurrentBackups is higher because a BackupEntry that is deleted waits for the store, and each shoot needs its own.
 	defaultConcurrentBackups = 20
+	// defaultConcurrentBastions is higher because a Bastion may wait minutes for a hanging site.
+	defaultConcurrentBastions = 20
 )
 
 // stores are the supported kinds of stores of backups.
@@ -93,6 +97,10 @@ var controllers = []struct {
 	{extensionsdnsrecord.ControllerName, defaultConcurrentRecords,
 		func(ctx context.Context, mgr manager.Manager, o *options, common setup.Options) error {
 			return dnsrecord.AddToManagerWithOptions(ctx, mgr, dnsrecord.AddOptions{Options: common, Services: extension.DNS(&o.dns.guard)})
+		}},
+	{extensionsbastion.ControllerName, defaultConcurrentBastions,
+		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
+			return bastion.AddToManagerWithOptions(mgr, bastion.AddOptions{Options: common, Platforms: extension.Bastions()})
 		}},
 	{extensionshealthcheck.ControllerName, defaultConcurrentReconciles,
 		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {

@@ -57,12 +57,14 @@ var _ = Describe("Bastion", func() {
 
 	request := func(ingress ...string) platform.BastionRequest {
 		r := platform.BastionRequest{
-			Name: name,
-			Machine: platform.MachineClassRequest{
-				Site: s, Status: status,
-				Zone:        &v1alpha1.SiteZone{Name: "cloud-a", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "az1"}},
-				MachineType: &v1alpha1.SiteMachineType{OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1.tiny"}},
-				Image:       &v1alpha1.SiteMachineImage{OpenStack: &v1alpha1.OpenStackImage{ImageName: "gardenlinux"}},
+			Name: name, Site: s, Status: status,
+			Machine: func() (platform.MachineClassRequest, error) {
+				return platform.MachineClassRequest{
+					Site: s, Status: status,
+					Zone:        &v1alpha1.SiteZone{Name: "cloud-a", OpenStack: &v1alpha1.OpenStackZone{AvailabilityZone: "az1"}},
+					MachineType: &v1alpha1.SiteMachineType{OpenStack: &v1alpha1.OpenStackMachineType{Flavor: "m1.tiny"}},
+					Image:       &v1alpha1.SiteMachineImage{OpenStack: &v1alpha1.OpenStackImage{ImageName: "gardenlinux"}},
+				}, nil
 			},
 			UserData: []byte("#!/bin/bash\nuseradd gardener\n"),
 		}

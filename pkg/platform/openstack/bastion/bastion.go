@@ -51,9 +51,8 @@ func (b *bastions) IsPublic(s *site.Site) bool {
 
 // Ensure implements platform.Bastions.
 func (b *bastions) Ensure(ctx context.Context, request platform.BastionRequest) (_ platform.Bastion, err error) {
-	s := request.Machine.Site
+	s, status := request.Site, request.Status
 	defer platform.NameSite(s.Name, &err)
-	status := request.Machine.Status
 	if status == nil || status.OpenStack == nil {
 		return platform.Bastion{}, platform.NewError(platform.ClassTransient, "the infrastructure of the site is not ready")
 	}
@@ -82,25 +81,24 @@ func (b *bastions) Ensure(ctx context.Context, request platform.BastionRequest) 
 
 // create creates the port and the server, or completes what an interrupted call left behind.
 func (b *bastions) create(ctx context.Context, c *call, request platform.BastionRequest, groupID string) (*servers.Server, error) {
-	s := request.Machine.Site
-	spec := &v1alpha1.MachineProviderSpec{Site: s.Name, Shoot: s.Shoot}
-	if err := b.classes.Resolve(ctx, request.Machine, spec); err != nil {
+	machine, err := request.Machine()
+	if err != nil {
 		return nil, err
 	}
-	var format v1alpha1.UserDataFormat
-	if settings := request.Machine.Image.UserData; settings != nil {
-		format = settings.Format
+	spec := &v1alpha1.MachineProviderSpec{Site: request.Site.Name, Shoot: request.Site.Shoot}
+	if err := b.classes.Resolve(ctx, machine, spec); err != nil {
+		return nil, err
 	}
-	data, err := userdata.Wrap(format, request.UserData)
+	data, err := userdata.Wrap(userdata.FormatOf(machine.Image), request.UserData)
 	if err != nil {
 		return nil, err
 	}
 	// It is no node: it has no key pair, sends for no pods, and is not in the security group of the nodes.
 	spec.OpenStack.SecurityGroupIDs = []string{groupID}
 	spec.OpenStack.KeyName, spec.OpenStack.PodCIDRs, spec.OpenStack.Metadata = "", nil, nil
-	machine := c.request(spec)
-	machine.UserData = data
-	created, err := b.machines.Create(ctx, machine)
+	server := c.request(spec)
+	server.UserData = data
+	created, err := b.machines.Create(ctx, server)
 	if err != nil {
 		return nil, err
 	}

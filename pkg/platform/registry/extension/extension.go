@@ -17,6 +17,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventories"
 	metalmachineclasses "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/machineclasses"
 	metalprobe "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/probe"
+	openstackbastion "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/bastion"
 	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	openstackcontrolplane "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/controlplane"
 	openstackdiscovery "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/discovery"
@@ -57,6 +58,13 @@ func ControlPlanes() platform.Registry[platform.ControlPlane] {
 		v1alpha1.PlatformMetal:     metalcontrolplane.New(),
 		v1alpha1.PlatformOpenStack: openstackcontrolplane.New(),
 		v1alpha1.PlatformVSphere:   vspherecontrolplane.New(),
+	}
+}
+
+// Bastions returns the Bastions parts of the platforms that support bastions.
+func Bastions() platform.Registry[platform.Bastions] {
+	return platform.Registry[platform.Bastions]{
+		v1alpha1.PlatformOpenStack: openstackbastion.New(openstackclient.Shared()),
 	}
 }
 
