@@ -21,8 +21,8 @@ type Bastions interface {
 	// behind. The error is of progress while the bastion starts.
 	Ensure(ctx context.Context, request BastionRequest) (Bastion, error)
 	// Delete deletes the bastion with the name and all that was created for it, and returns nil when it is gone. It is a no-op if the bastion
-	// does not exist. The status is the observed state of the infrastructure, nil if it is not known.
-	Delete(ctx context.Context, s *site.Site, status *v1alpha1.SiteStatus, name string) error
+	// does not exist.
+	Delete(ctx context.Context, s *site.Site, name string) error
 }
 
 // BastionGate is implemented by Bastions whose sites filter the traffic to nodes.

@@ -219,7 +219,7 @@ func (a *actuator) deleteHost(ctx context.Context, f *facts) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.siteTimeout)
 	defer cancel()
-	err = await(ctx, platform.Ask(func() (struct{}, error) { return struct{}{}, part.Delete(ctx, s, f.siteStatus(s.Name), f.name) })).Err
+	err = await(ctx, platform.Ask(func() (struct{}, error) { return struct{}{}, part.Delete(ctx, s, f.name) })).Err
 	return platform.InSite(s.Name, err)
 }
 

@@ -183,9 +183,9 @@ var _ = Describe("Bastion", func() {
 
 		Expect(admit(ctx)).To(Succeed())
 		Expect(nodeRules(ctx)).To(BeEmpty())
-		Expect(part.Delete(ctx, s, status, name)).To(Succeed())
+		Expect(part.Delete(ctx, s, name)).To(Succeed())
 		Expect(left(ctx)).To(BeEmpty())
-		Expect(part.Delete(ctx, s, status, name)).To(Succeed(), "again")
+		Expect(part.Delete(ctx, s, name)).To(Succeed(), "again")
 	}, NodeTimeout(5*time.Minute))
 
 	It("should change its rules alone if the allowed ranges change", func(ctx SpecContext) {
@@ -205,7 +205,7 @@ var _ = Describe("Bastion", func() {
 
 		Expect(part.Ensure(ctx, request())).To(Equal(created))
 		Expect(shown(groupOf(ctx).Rules)).NotTo(ContainElement(HavePrefix("ingress")))
-		Expect(part.Delete(ctx, s, status, name)).To(Succeed())
+		Expect(part.Delete(ctx, s, name)).To(Succeed())
 	}, NodeTimeout(5*time.Minute))
 
 	It("should lose nothing if a call ends after any of its requests", func(ctx SpecContext) {
@@ -235,7 +235,7 @@ var _ = Describe("Bastion", func() {
 		Expect(serversOf(ctx)).To(HaveLen(1))
 		Expect(portsOf(ctx, name)).To(HaveLen(1))
 		groupOf(ctx)
-		run("delete", func(ctx context.Context, part platform.Bastions) error { return part.Delete(ctx, s, status, name) })
+		run("delete", func(ctx context.Context, part platform.Bastions) error { return part.Delete(ctx, s, name) })
 		Expect(left(ctx)).To(BeEmpty())
 	}, NodeTimeout(8*time.Minute))
 
@@ -257,7 +257,7 @@ var _ = Describe("Bastion", func() {
 		third := serversOf(ctx)
 		Expect(third).To(HaveLen(1))
 		Expect(third[0].ID).NotTo(Equal(second[0].ID))
-		Expect(part.Delete(ctx, s, status, name)).To(Succeed())
+		Expect(part.Delete(ctx, s, name)).To(Succeed())
 	}, NodeTimeout(5*time.Minute))
 
 	It("should not block the deletion of the infrastructure, whatever is left of it", func(ctx SpecContext) {
@@ -266,7 +266,7 @@ var _ = Describe("Bastion", func() {
 		other := request("203.0.113.0/24")
 		other.Name = name + "-2"
 		running(ctx, other)
-		Expect(part.Delete(ctx, s, status, other.Name)).To(Succeed())
+		Expect(part.Delete(ctx, s, other.Name)).To(Succeed())
 		Expect(serversOf(ctx)).To(HaveLen(1), "the deletion of another bastion must leave it alone")
 
 		orphans, err := network.Orphans(ctx, s)
@@ -277,7 +277,7 @@ var _ = Describe("Bastion", func() {
 			And(HaveField("Kind", "security group"), HaveField("Name", name))))
 		Expect(network.Delete(ctx, s, keep(s))).To(Succeed())
 		Expect(inspector.Objects(ctx, shoot)).To(BeEmpty())
-		Expect(part.Delete(ctx, s, status, name)).To(Succeed(), "after the infrastructure")
+		Expect(part.Delete(ctx, s, name)).To(Succeed(), "after the infrastructure")
 	}, NodeTimeout(5*time.Minute))
 
 	It("should not change a given security group", func(ctx SpecContext) {
@@ -296,7 +296,7 @@ var _ = Describe("Bastion", func() {
 		_, err := part.Ensure(ctx, request("203.0.113.0/24"))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
 		Expect(proxy.SetFaults()).To(Succeed())
-		Expect(part.Delete(ctx, s, status, name)).To(Succeed())
+		Expect(part.Delete(ctx, s, name)).To(Succeed())
 		Expect(left(ctx)).To(BeEmpty())
 	})
 })

@@ -136,7 +136,7 @@ func (b *bastions) check(ctx context.Context, c *call, server *servers.Server) e
 }
 
 // Delete implements platform.Bastions.
-func (b *bastions) Delete(ctx context.Context, s *site.Site, _ *v1alpha1.SiteStatus, name string) (err error) {
+func (b *bastions) Delete(ctx context.Context, s *site.Site, name string) (err error) {
 	defer platform.NameSite(s.Name, &err)
 	if s.State == nil || s.State.OpenStack == nil {
 		return nil // there never was a network for it

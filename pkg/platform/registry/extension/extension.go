@@ -26,6 +26,7 @@ import (
 	openstackmachineclasses "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machineclasses"
 	openstackprobe "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/probe"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
+	vspherebastion "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/bastion"
 	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	vspherecontrolplane "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/controlplane"
 	vspherediscovery "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/discovery"
@@ -65,6 +66,7 @@ func ControlPlanes() platform.Registry[platform.ControlPlane] {
 func Bastions() platform.Registry[platform.Bastions] {
 	return platform.Registry[platform.Bastions]{
 		v1alpha1.PlatformOpenStack: openstackbastion.New(openstackclient.Shared()),
+		v1alpha1.PlatformVSphere:   vspherebastion.New(vsphereclient.Shared()),
 	}
 }
 

@@ -232,6 +232,9 @@ func extraConfig(request platform.MachineRequest, o owner.Owner, uuid string) (m
 	result[owner.KeyMachine] = request.Name
 	// The CSI driver finds disks by the IDs that it makes visible to the guest.
 	result["disk.EnableUUID"] = "TRUE"
+	if request.Bastion {
+		result[owner.KeyUserData] = owner.HashOf(request.UserData)
+	}
 	if rule := request.Spec.VSphere.AntiAffinityRule; rule != "" {
 		result[owner.KeyRule] = rule
 	}

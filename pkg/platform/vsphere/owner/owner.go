@@ -6,6 +6,8 @@
 package owner
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -63,6 +65,12 @@ func (o Owner) OwnsRule(name string) bool {
 // ExtraConfig returns the marks of virtual machines. A virtual machine is created with them, and so never exists without.
 func (o Owner) ExtraConfig() map[string]string {
 	return map[string]string{KeyShoot: o.Shoot, KeySite: o.Site}
+}
+
+// HashOf returns the hash of user data.
+func HashOf(userData []byte) string {
+	sum := sha256.Sum256(userData)
+	return hex.EncodeToString(sum[:])
 }
 
 // OwnsVM reports whether a virtual machine with the extra configuration belongs to the owner.
