@@ -43,11 +43,18 @@ func (b *bastions) IsPublic(*site.Site) bool { return false }
 func (b *bastions) Ensure(ctx context.Context, request platform.BastionRequest) (_ platform.Bastion, err error) {
 	s := request.Site
 	defer platform.NameSite(s.Name, &err)
+	if request.Status == nil || request.Status.VSphere == nil {
+		return platform.Bastion{}, platform.NewError(platform.ClassTransient, "the infrastructure of the site is not ready")
+	}
 	script, err := restricted(request.UserData, request.Ingress)
 	if err != nil {
 		return platform.Bastion{}, err
 	}
-	found, err := b.find(ctx, s, request.Name)
+	session, err := b.open(ctx, s)
+	if err != nil {
+		return platform.Bastion{}, err
+	}
+	found, err := find(ctx, session, s, request.Name)
 	if err != nil {
 		return platform.Bastion{}, err
 	}
@@ -59,6 +66,11 @@ func (b *bastions) Ensure(ctx context.Context, request platform.BastionRequest) 
 	}
 	if found == nil || found.Runtime.PowerState != types.VirtualMachinePowerStatePoweredOn {
 		return platform.Bastion{}, b.create(ctx, request, script)
+	}
+	// A creation that was interrupted may not have attached it. It is a no-op otherwise.
+	tags := []string{request.Status.VSphere.OwnerTagID}
+	if err := client.Classify(session.Tags().AttachMultipleTagsToObject(ctx, tags, found)); err != nil {
+		return platform.Bastion{}, err
 	}
 	return running(request.Name, found)
 }
@@ -104,16 +116,16 @@ func (b *bastions) create(ctx context.Context, request platform.BastionRequest, 
 var properties = []string{"name", "parent", "config.uuid", "runtime.powerState", "guest.net", client.ExtraConfigProperty(owner.KeyShoot),
 	client.ExtraConfigProperty(owner.KeySite), client.ExtraConfigProperty(owner.KeyUserData)}
 
-// find returns the virtual machine of the bastion, nil if there is none.
-func (b *bastions) find(ctx context.Context, s *site.Site, name string) (*client.VirtualMachine, error) {
+func (b *bastions) open(ctx context.Context, s *site.Site) (*client.Session, error) {
 	connection, err := connectionOf(s)
 	if err != nil {
 		return nil, err
 	}
-	session, err := b.sessions.Get(ctx, s.Name, connection, s.Credentials)
-	if err != nil {
-		return nil, err
-	}
+	return b.sessions.Get(ctx, s.Name, connection, s.Credentials)
+}
+
+// find returns the virtual machine of the bastion, nil if there is none.
+func find(ctx context.Context, session *client.Session, s *site.Site, name string) (*client.VirtualMachine, error) {
 	o := owner.Owner{Shoot: s.Shoot, Site: s.Name}.OfBastions()
 	return session.FindByUUID(ctx, o.UUID(name), client.Search{
 		Name:       name,
