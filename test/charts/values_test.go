@@ -30,7 +30,7 @@ var _ = Describe("Values", func() {
 		Entry("with a policy for pulling that does not exist", provider, `{imagePullPolicy: Sometimes}`, "/imagePullPolicy"),
 		Entry("with a label that is no text", provider, `{podLabels: {a: 1}}`, "/podLabels/a"),
 		Entry("with an image vector that is no text", provider, `{imageVectorOverwrite: {images: []}}`, "/imageVectorOverwrite"),
-		Entry("with a controller that is not there", provider, `{disableControllers: [bastion]}`, "/disableControllers/0"),
+		Entry("with a controller that is not there", provider, `{disableControllers: [extension]}`, "/disableControllers/0"),
 		Entry("with a controller twice", provider, `{disableControllers: [worker, worker]}`, "/disableControllers"),
 		Entry("with a controller that does nothing", provider, `{controllers: {dnsrecord: {concurrentSyncs: 0}}}`,
 			"/controllers/dnsrecord/concurrentSyncs"),
