@@ -9,6 +9,7 @@ import (
 	"context"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -73,8 +74,8 @@ func (o *opener) SecretData(access backup.Access) map[string][]byte {
 
 func open(_ context.Context, _, _ string, config v1alpha1.S3BackupStore, access site.Credentials) (*store, error) {
 	endpoint, err := url.Parse(config.Endpoint)
-	if err != nil || endpoint.Scheme != "https" || endpoint.Host == "" {
-		return nil, platform.NewError(platform.ClassConfiguration, "s3.endpoint: must be an https URL with a host")
+	if err != nil || endpoint.Scheme != "https" || endpoint.Host == "" || strings.Trim(endpoint.Path, "/") != "" {
+		return nil, platform.NewError(platform.ClassConfiguration, "s3.endpoint: must be an https URL with a host and without a path")
 	}
 	sent, err := newTransport(endpoint, config.CABundle)
 	if err != nil {
