@@ -121,6 +121,15 @@ var _ = Describe("Gardener", Ordered, func() {
 		}
 	})
 
+	steps.step("Its etcd is backed up by etcd-backup-restore, to a bucket with object lock", func(ctx SpecContext) {
+		Eventually(shoot.Backups).WithContext(ctx).WithTimeout(2 * time.Minute).Should(ContainElement(
+			And(ContainSubstring("/etcd-main/"), ContainSubstring("/Full-"))))
+		message, known, err := shoot.BackupError(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(known).To(BeTrue())
+		Expect(message).To(BeEmpty())
+	})
+
 	steps.step("Scale the pool to two machines on each site", func(ctx SpecContext) {
 		since := time.Now()
 		Expect(shoot.Change(ctx, func(s *gardencorev1beta1.Shoot) error {
@@ -282,8 +291,14 @@ var _ = Describe("Gardener", Ordered, func() {
 
 	steps.step("Delete the shoot: nothing is left in the garden, the seed and on any site", func(ctx SpecContext) {
 		Expect(shoot.Delete(ctx, steps.tell)).To(Succeed())
+		Expect(shoot.Backups(ctx)).To(ContainElement(ContainSubstring("/Incr-")))
+		Eventually(func(ctx context.Context) (string, error) {
+			message, _, err := shoot.BackupError(ctx)
+			return message, err
+		}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(ContainSubstring("locked until "))
+		Expect(shoot.UnlockBackups(ctx)).To(Succeed())
 		Expect(client.IgnoreNotFound(l.SeedClient.Get(ctx, client.ObjectKey{Name: shoot.TechnicalID()}, &corev1.Namespace{}))).To(Succeed())
-		Eventually(shoot.InGarden).WithContext(ctx).Should(BeEmpty())
+		Eventually(shoot.InGarden).WithContext(ctx).WithTimeout(5 * time.Minute).Should(BeEmpty())
 		Expect(shoot.Left(ctx)).To(BeEmpty())
 	})
 
@@ -295,7 +310,8 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(discovered.WaitCreated(ctx, steps.tell)).To(Succeed())
 		Expect(discovered.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1, lab.Racks: 1, lab.Hall: 1})).To(Succeed())
 		Expect(discovered.Delete(ctx, steps.tell)).To(Succeed())
-		Eventually(discovered.InGarden).WithContext(ctx).Should(BeEmpty())
+		Expect(discovered.UnlockBackups(ctx)).To(Succeed())
+		Eventually(discovered.InGarden).WithContext(ctx).WithTimeout(5 * time.Minute).Should(BeEmpty())
 		Expect(discovered.Left(ctx)).To(BeEmpty())
 	})
 
@@ -323,7 +339,8 @@ var _ = Describe("Gardener", Ordered, func() {
 
 	steps.step("Delete it: nothing is left", func(ctx SpecContext) {
 		Expect(patient.Delete(ctx, steps.tell)).To(Succeed())
-		Eventually(patient.InGarden).WithContext(ctx).Should(BeEmpty())
+		Expect(patient.UnlockBackups(ctx)).To(Succeed())
+		Eventually(patient.InGarden).WithContext(ctx).WithTimeout(5 * time.Minute).Should(BeEmpty())
 		Expect(patient.Left(ctx)).To(BeEmpty())
 	})
 

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/kubelet"
@@ -40,10 +41,20 @@ type Options struct {
 	Outside []string
 	// DNS are the credentials for DNS records in the zone Domain.
 	DNS map[string]string
+	// Backup is where the seed's backups are kept.
+	Backup Backup
 	// Servers looks at the servers of a shoot, by its technical ID.
 	Servers func(shoot string) kubelets.ActiveServers
 	// Log receives what is not possible.
 	Log logr.Logger
+}
+
+// Backup is where backups are kept.
+type Backup struct {
+	// Config is the store.
+	Config *v1alpha1.BackupBucketConfig
+	// Credentials are the data of its Secret.
+	Credentials map[string]string
 }
 
 // Garden is a virtual garden with a seed.

@@ -68,6 +68,7 @@ func (g *Garden) virtualObjects() []client.Object {
 	}
 	objects = append(objects,
 		secret("dns", "", g.options.DNS, nil),
+		secret("backup", "", g.options.Backup.Credentials, nil),
 		secret("monitoring", v1beta1constants.GardenRoleGlobalMonitoring,
 			map[string]string{"username": "admin", "password": "admin", "auth": "admin:admin"}, nil),
 		&corev1.ConfigMap{

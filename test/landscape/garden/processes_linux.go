@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/kubelet"
 )
@@ -103,10 +104,15 @@ func (g *Garden) render(name, path string) error {
 	if err != nil {
 		return err
 	}
+	backup, err := codec.Encode(g.options.Backup.Config)
+	if err != nil {
+		return err
+	}
 	var content bytes.Buffer
 	if err := parsed.Execute(&content, map[string]string{
 		"GardenKubeconfig": g.Virtual.Kubeconfig, "SeedKubeconfig": g.Seed.Kubeconfig, "Seed": SeedName, "Provider": ProviderType, "DNS": dnsType,
 		"Domain": Domain, "Region": Region, "Nodes": nodeNetwork, "Pods": podNetwork, "Services": serviceNetwork,
+		"Backup": string(backup.Raw),
 	}); err != nil {
 		return err
 	}

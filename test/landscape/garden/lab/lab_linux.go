@@ -22,6 +22,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/nameserver"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/objectstore"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 )
@@ -55,6 +56,8 @@ type Lab struct {
 	VCenter *vcenter.VCenter
 	// Inventory has the hosts of both sites of bare metal.
 	Inventory *metal.Inventory
+	// Store is the object store of the seed's backups.
+	Store *objectstore.Server
 	// DNS is the server with the zone of the garden.
 	DNS *nameserver.Server
 
@@ -77,7 +80,7 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 	if !nameserver.Installed() {
 		return l, ErrNotInstalled
 	}
-	if err := together(ctx, l.startOpenStack, l.startVCenter, l.startInventory, l.startDNS); err != nil {
+	if err := together(ctx, l.startOpenStack, l.startVCenter, l.startInventory, l.startDNS, l.startStore); err != nil {
 		return l, err
 	}
 	outside, err := l.outside()
@@ -85,7 +88,7 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 		return l, err
 	}
 	l.Garden, err = garden.New(garden.Options{
-		Dir: filepath.Join(o.Dir, "garden"), Own: o.Own, Outside: outside, Log: o.Log, Servers: l.servers,
+		Dir: filepath.Join(o.Dir, "garden"), Own: o.Own, Outside: outside, Log: o.Log, Servers: l.servers, Backup: l.backup(),
 		DNS: map[string]string{"server": l.DNS.Address, "tsigKeyName": nameserver.Writer.Name, "tsigSecret": nameserver.Writer.Secret},
 	})
 	return l, err
@@ -105,7 +108,7 @@ func together(ctx context.Context, all ...func(context.Context) error) error {
 // outside are the addresses of everything that pods of the seed reach outside of it.
 func (l *Lab) outside() ([]string, error) {
 	result := []string{l.VCenter.Address, l.DNS.Address}
-	urls := []string{l.Inventory.Server()}
+	urls := []string{l.Inventory.Server(), l.Store.Endpoint}
 	for _, service := range openstack.Services() {
 		urls = append(urls, service.Upstream)
 	}
@@ -157,6 +160,9 @@ func (l *Lab) Stop(ctx context.Context) error {
 	}
 	if l.Inventory != nil {
 		l.Inventory.Stop()
+	}
+	if l.Store != nil {
+		l.Store.Process.Stop(ctx)
 	}
 	if l.VCenter != nil {
 		l.VCenter.Stop(ctx)

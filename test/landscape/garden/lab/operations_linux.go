@@ -183,6 +183,11 @@ func (l *Lab) wait(ctx context.Context, tell func(string), done func(context.Con
 // InGarden are the objects that the garden keeps of the shoot beside the Shoot itself, for people.
 func (s *Shoot) InGarden(ctx context.Context) ([]string, error) {
 	var result []string
+	if entry, err := s.backupEntry(ctx); err != nil {
+		return nil, err
+	} else if entry != nil {
+		result = append(result, "BackupEntry "+entry.Name)
+	}
 	for _, list := range []client.ObjectList{
 		&gardencorev1beta1.ShootStateList{}, &gardencorev1beta1.InternalSecretList{}, &corev1.SecretList{}, &corev1.ConfigMapList{},
 	} {

@@ -18,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -25,9 +26,18 @@ const (
 	// EtcdImage is the image of the containers that have to be an etcd.
 	EtcdImage = "etcd"
 
-	etcdPort = 2379
-	dataPath = "/var/etcd-data"
+	// BackupRestoreImage is the image of the containers that have to be an etcd-backup-restore.
+	BackupRestoreImage = "etcd-backup-restore"
+
+	etcdPort   = 2379
+	dataPath   = "/var/etcd-data"
+	backupPath = "/var/etcd-backup"
 )
+
+// credentialFolders are the variables that tell etcd-backup-restore where its credentials are, for the stores that our extension names.
+var credentialFolders = map[druidcorev1alpha1.StorageProvider]string{
+	"S3": "AWS_APPLICATION_CREDENTIALS", "Swift": "OPENSTACK_APPLICATION_CREDENTIALS",
+}
 
 // syncEtcds plays etcd-druid: each Etcd is a Service and, unless it is hibernated, a pod whose data outlives it.
 func (o *Operators) syncEtcds(ctx context.Context) error {
@@ -84,7 +94,7 @@ func etcdPod(etcd *druidcorev1alpha1.Etcd, object metav1.ObjectMeta) *corev1.Pod
 	}
 	object.Name = etcd.Name + "-0"
 	object.Labels = maps.Clone(object.Labels)
-	return &corev1.Pod{ObjectMeta: object, Spec: corev1.PodSpec{
+	pod := &corev1.Pod{ObjectMeta: object, Spec: corev1.PodSpec{
 		AutomountServiceAccountToken: new(false),
 		Containers: []corev1.Container{{
 			Name: "etcd", Image: EtcdImage,
@@ -104,6 +114,23 @@ func etcdPod(etcd *druidcorev1alpha1.Etcd, object metav1.ObjectMeta) *corev1.Pod
 			{Name: "data", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path.Join("/etcd", string(etcd.UID))}}},
 		},
 	}}
+	if store := etcd.Spec.Backup.Store; store != nil && store.Provider != nil && store.SecretRef != nil {
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
+			Name: "backup-restore", Image: BackupRestoreImage,
+			Args: []string{
+				"snapshot", "--storage-provider=" + string(*store.Provider), "--store-container=" + ptr.Deref(store.Container, ""),
+				"--store-prefix=" + store.Prefix, "--delta-snapshot-period=10s", "--schedule=0 */1 * * *",
+				fmt.Sprintf("--endpoints=https://%s-client:%d", etcd.Name, etcdPort), "--insecure-transport=false", "--insecure-skip-tls-verify=false",
+				"--cacert=/authority/" + authority, "--cert=/client/tls.crt", "--key=/client/tls.key",
+			},
+			Env: []corev1.EnvVar{{Name: credentialFolders[*store.Provider], Value: backupPath}},
+			VolumeMounts: []corev1.VolumeMount{{Name: "authority", MountPath: "/authority"}, {Name: "client", MountPath: "/client"},
+				{Name: "backup", MountPath: backupPath}},
+		})
+		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "client", VolumeSource: secret(tls.ClientTLSSecretRef.Name)},
+			corev1.Volume{Name: "backup", VolumeSource: secret(store.SecretRef.Name)})
+	}
+	return pod
 }
 
 // syncEtcdPod creates, replaces or deletes the pod.
