@@ -190,7 +190,9 @@ func (s *store) ensureLifecycle(ctx context.Context, bucket string) ([]string, e
 		err = s.client.SetBucketLifecycle(ctx, bucket, config)
 	}
 	if err != nil {
-		return []string{fmt.Sprintf("bucket %q: incomplete uploads are not removed after %d days: %s", bucket, abortAfterDays, classify(err))}, nil
+		return []string{
+			fmt.Sprintf("bucket %q: incomplete uploads are not removed after %d days: %s", bucket, abortAfterDays, classify(err)),
+		}, nil
 	}
 	return nil, nil
 }

@@ -37,11 +37,12 @@ type store struct {
 func (s *store) EnsureBucket(ctx context.Context, bucket, owner string) (_ []string, err error) {
 	defer backup.InBucket(bucket, &err)
 	mark, exists, err := s.mark(ctx, bucket)
+	marked := map[string]string{ownerKey: owner}
 	switch {
 	case err != nil:
 		return nil, err
 	case !exists: // the mark is stored with the container, by one request
-		return nil, client.Classify(containers.Create(ctx, s.api, bucket, containers.CreateOpts{Metadata: map[string]string{ownerKey: owner}}).Err)
+		return nil, client.Classify(containers.Create(ctx, s.api, bucket, containers.CreateOpts{Metadata: marked}).Err)
 	case mark == owner:
 		return nil, nil
 	case mark != "":
@@ -53,7 +54,7 @@ func (s *store) EnsureBucket(ctx context.Context, bucket, owner string) (_ []str
 		}
 		return nil, backup.Foreign(owner, "")
 	}
-	return nil, client.Classify(containers.Update(ctx, s.api, bucket, containers.UpdateOpts{Metadata: map[string]string{ownerKey: owner}}).Err)
+	return nil, client.Classify(containers.Update(ctx, s.api, bucket, containers.UpdateOpts{Metadata: marked}).Err)
 }
 
 // mark returns the mark of the container, and whether it exists.
