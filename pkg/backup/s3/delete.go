@@ -248,13 +248,13 @@ func (s *store) lock(ctx context.Context, bucket string, version minio.ObjectInf
 		return time.Time{}, true, nil
 	}
 	_, date, err := s.client.GetObjectRetention(ctx, bucket, version.Key, version.VersionID)
-	if err != nil && !missing(err) {
+	switch {
+	case err != nil && !missing(err):
 		return time.Time{}, false, classify(err)
+	case date != nil:
+		until = *date
 	}
-	if err != nil || date == nil {
-		return time.Time{}, false, nil
-	}
-	return *date, false, nil
+	return until, false, nil
 }
 
 // abortUploads removes what uploads left below the prefix that were not completed.

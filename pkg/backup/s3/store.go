@@ -67,7 +67,7 @@ func (s *store) EnsureBucket(ctx context.Context, bucket, owner string) (warning
 	if err := s.ensureImmutability(ctx, bucket); err != nil {
 		return nil, err
 	}
-	return s.ensureLifecycle(ctx, bucket)
+	return s.ensureLifecycle(ctx, bucket), nil
 }
 
 // tags returns the tags of the bucket, and whether it exists.
@@ -176,10 +176,10 @@ func (s *store) retention(ctx context.Context, bucket string) (retention, error)
 }
 
 // ensureLifecycle makes the store remove what uploads left that were not completed. It is not touched if the bucket has a lifecycle.
-func (s *store) ensureLifecycle(ctx context.Context, bucket string) ([]string, error) {
+func (s *store) ensureLifecycle(ctx context.Context, bucket string) (warnings []string) {
 	current, err := s.client.GetBucketLifecycle(ctx, bucket)
 	if err == nil && !current.Empty() {
-		return nil, nil
+		return nil
 	}
 	if err == nil || is(err, "NoSuchLifecycleConfiguration") {
 		config := lifecycle.NewConfiguration()
@@ -192,9 +192,9 @@ func (s *store) ensureLifecycle(ctx context.Context, bucket string) ([]string, e
 	if err != nil {
 		return []string{
 			fmt.Sprintf("bucket %q: incomplete uploads are not removed after %d days: %s", bucket, abortAfterDays, classify(err)),
-		}, nil
+		}
 	}
-	return nil, nil
+	return nil
 }
 
 // Usage implements backup.Store.

@@ -171,9 +171,9 @@ func (s *store) delete(ctx context.Context, bucket string, names []string) error
 	if err != nil {
 		return client.Classify(err)
 	}
-	for _, problem := range response.Errors {
+	if len(response.Errors) > 0 {
 		class, status := platform.ClassTransient, "no status"
-		if len(problem) > 1 {
+		if problem := response.Errors[0]; len(problem) > 1 { // its object and why
 			status = problem[1]
 		}
 		if strings.HasPrefix(status, "403") {
