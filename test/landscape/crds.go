@@ -21,6 +21,7 @@ var crdFiles = []string{
 	"10-crd-autoscaling.k8s.io_verticalpodautoscalers.yaml",
 	"10-crd-extensions.gardener.cloud_backupbuckets.yaml",
 	"10-crd-extensions.gardener.cloud_backupentries.yaml",
+	"10-crd-extensions.gardener.cloud_bastions.yaml",
 	"10-crd-extensions.gardener.cloud_clusters.yaml",
 	"10-crd-extensions.gardener.cloud_controlplanes.yaml",
 	"10-crd-extensions.gardener.cloud_dnsrecords.yaml",
