@@ -30,8 +30,10 @@ const (
 	BackupRestoreImage = "etcd-backup-restore"
 
 	etcdPort   = 2379
+	backupPort = 8080
 	dataPath   = "/var/etcd-data"
 	backupPath = "/var/etcd-backup"
+	configFile = "etcd.conf.yaml"
 )
 
 // credentialFolders are the variables that tell etcd-backup-restore where its credentials are, for the stores that our extension names.
@@ -68,10 +70,16 @@ func (o *Operators) syncEtcd(ctx context.Context, etcd *druidcorev1alpha1.Etcd) 
 	object := metav1.ObjectMeta{Namespace: etcd.Namespace, Labels: labels, OwnerReferences: []metav1.OwnerReference{owner}}
 	service := &corev1.Service{ObjectMeta: object, Spec: corev1.ServiceSpec{
 		Selector: map[string]string{druidcorev1alpha1.LabelPartOfKey: etcd.Name},
-		Ports:    []corev1.ServicePort{{Name: "client", Port: etcdPort, TargetPort: intstr.FromInt32(etcdPort)}},
+		Ports: []corev1.ServicePort{{Name: "client", Port: etcdPort, TargetPort: intstr.FromInt32(etcdPort)},
+			{Name: "backuprestore", Port: backupPort, TargetPort: intstr.FromInt32(backupPort)}},
 	}}
 	service.Name = etcd.Name + "-client"
 	if err := o.createIfMissing(ctx, service, &corev1.Service{}); err != nil {
+		return err
+	}
+	config := &corev1.ConfigMap{ObjectMeta: object, Data: map[string]string{configFile: "initial-cluster: " + clusterOf(etcd) + "\n"}}
+	config.Name = etcd.Name + "-config"
+	if err := o.createIfMissing(ctx, config, &corev1.ConfigMap{}); err != nil {
 		return err
 	}
 
@@ -80,6 +88,11 @@ func (o *Operators) syncEtcd(ctx context.Context, etcd *druidcorev1alpha1.Etcd) 
 		return err
 	}
 	return o.reportEtcd(ctx, etcd)
+}
+
+// clusterOf is the only member of an Etcd.
+func clusterOf(etcd *druidcorev1alpha1.Etcd) string {
+	return etcd.Name + "=http://127.0.0.1:2380"
 }
 
 // etcdPod is the pod of an Etcd. Its data is where no pod of another Etcd looks for it.
@@ -102,7 +115,7 @@ func etcdPod(etcd *druidcorev1alpha1.Etcd, object metav1.ObjectMeta) *corev1.Pod
 				"--name=" + etcd.Name, "--data-dir=" + dataPath, "--unsafe-no-fsync", "--log-level=warn", "--quota-backend-bytes=8589934592",
 				"--listen-client-urls=https://0.0.0.0:2379", "--advertise-client-urls=https://" + etcd.Name + "-client:2379",
 				"--listen-peer-urls=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380",
-				"--initial-cluster=" + etcd.Name + "=http://127.0.0.1:2380",
+				"--initial-cluster=" + clusterOf(etcd),
 				"--cert-file=/server/tls.crt", "--key-file=/server/tls.key", "--client-cert-auth", "--trusted-ca-file=/authority/" + authority,
 			},
 			VolumeMounts: []corev1.VolumeMount{{Name: "authority", MountPath: "/authority"}, {Name: "server", MountPath: "/server"},
@@ -118,17 +131,23 @@ func etcdPod(etcd *druidcorev1alpha1.Etcd, object metav1.ObjectMeta) *corev1.Pod
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
 			Name: "backup-restore", Image: BackupRestoreImage,
 			Args: []string{
-				"snapshot", "--storage-provider=" + string(*store.Provider), "--store-container=" + ptr.Deref(store.Container, ""),
-				"--store-prefix=" + store.Prefix, "--delta-snapshot-period=10s", "--schedule=0 */1 * * *",
+				"server", "--storage-provider=" + string(*store.Provider), "--store-container=" + ptr.Deref(store.Container, ""),
+				"--store-prefix=" + store.Prefix, "--delta-snapshot-period=10s", "--schedule=0 */1 * * *", "--snapstore-temp-directory=/tmp",
+				fmt.Sprintf("--server-port=%d", backupPort), "--server-cert=/server/tls.crt", "--server-key=/server/tls.key",
 				fmt.Sprintf("--endpoints=https://%s-client:%d", etcd.Name, etcdPort), "--insecure-transport=false", "--insecure-skip-tls-verify=false",
 				"--cacert=/authority/" + authority, "--cert=/client/tls.crt", "--key=/client/tls.key",
 			},
-			Env: []corev1.EnvVar{{Name: credentialFolders[*store.Provider], Value: backupPath}},
-			VolumeMounts: []corev1.VolumeMount{{Name: "authority", MountPath: "/authority"}, {Name: "client", MountPath: "/client"},
-				{Name: "backup", MountPath: backupPath}},
+			Env: []corev1.EnvVar{
+				{Name: credentialFolders[*store.Provider], Value: backupPath}, {Name: "ETCD_CONF", Value: "/config/" + configFile},
+				{Name: "POD_NAME", Value: object.Name}, {Name: "POD_NAMESPACE", Value: object.Namespace},
+			},
+			VolumeMounts: []corev1.VolumeMount{{Name: "authority", MountPath: "/authority"}, {Name: "server", MountPath: "/server"},
+				{Name: "client", MountPath: "/client"}, {Name: "backup", MountPath: backupPath}, {Name: "config", MountPath: "/config"}},
 		})
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "client", VolumeSource: secret(tls.ClientTLSSecretRef.Name)},
-			corev1.Volume{Name: "backup", VolumeSource: secret(store.SecretRef.Name)})
+			corev1.Volume{Name: "backup", VolumeSource: secret(store.SecretRef.Name)},
+			corev1.Volume{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: etcd.Name + "-config"}}}})
 	}
 	return pod
 }
