@@ -152,7 +152,7 @@ func (s *store) delete(ctx context.Context, bucket string, batch []minio.ObjectI
 }
 
 // deleteSorted deletes the versions. Some stores delete none of several if one of them is locked. With a retention of the bucket, the
-// newest are: once one is refused alone, newer ones are not asked for.
+// newest are: once one is refused alone, newer ones are not tried.
 func (s *store) deleteSorted(ctx context.Context, bucket string, versions []minio.ObjectInfo, kept *refused) error {
 	if len(versions) == 0 {
 		return nil

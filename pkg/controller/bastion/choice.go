@@ -173,7 +173,7 @@ func (f *facts) findImage(s *site.Site, machineType gardencorev1beta1.MachineTyp
 	return nil
 }
 
-// latestFirst returns the versions in descending order. Those that are no semantic versions come last.
+// latestFirst returns the versions in descending order. Other texts come last.
 func latestFirst(versions []gardencorev1beta1.MachineImageVersion) []gardencorev1beta1.MachineImageVersion {
 	parsed := func(v gardencorev1beta1.MachineImageVersion) *semver.Version {
 		version, err := semver.NewVersion(v.Version)

@@ -93,7 +93,7 @@ func (b *bastions) create(ctx context.Context, c *call, request platform.Bastion
 	if err != nil {
 		return nil, err
 	}
-	// It is no node: it has no key pair, sends for no pods, and is not in the security group of the nodes.
+	// It is not a node: it has no key pair, sends for no pods, and is not in the security group of the nodes.
 	spec.OpenStack.SecurityGroupIDs = []string{groupID}
 	spec.OpenStack.KeyName, spec.OpenStack.PodCIDRs, spec.OpenStack.Metadata = "", nil, nil
 	server := c.request(spec)

@@ -145,6 +145,9 @@ func referenceID(reference *v1alpha1.OpenStackReference) string {
 // step is part of a reconciliation or deletion.
 type step func(context.Context, *flow) error
 
+// orphanList lists our objects of a kind.
+type orphanList func(context.Context, *flow) ([]v1alpha1.Orphan, error)
+
 // parallel runs all steps to completion and joins their errors, so that each step records what it created even if another one fails.
 func parallel(steps ...step) step {
 	return func(ctx context.Context, f *flow) error {

@@ -272,9 +272,6 @@ func deleteAll(ctx context.Context, f *flow) error {
 	return errors.Join(machinesErr, bastionsErr, err)
 }
 
-// orphanList lists our objects of a kind.
-type orphanList func(context.Context, *flow) ([]v1alpha1.Orphan, error)
-
 // orphanLists has the lists of all kinds of objects, in the order in which orphans are reported.
 var orphanLists = []orphanList{
 	orphansOfBastions(serverKind.orphans), orphansOfBastions(bastionFloatingIPKind.orphans), orphansOfBastions(portKind.orphans),

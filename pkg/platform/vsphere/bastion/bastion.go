@@ -5,7 +5,7 @@
 // Package bastion creates and deletes the bastions of a vSphere site. A bastion is a virtual machine in a folder of the shoot, in the network
 // of the nodes.
 //
-// A vCenter without NSX does not filter traffic. The bastion does it by itself, with rules in its user data, which is read once: if the
+// A vCenter without NSX does not filter traffic. The bastion does, with rules in its user data, which is read once: if the
 // allowed ranges change, the virtual machine is replaced.
 package bastion
 
