@@ -20,8 +20,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
@@ -141,6 +143,36 @@ func (r *running) record(ctx context.Context) *extensionsv1alpha1.DNSRecord {
 	return record
 }
 
+// bastion creates a Bastion of a shoot that has no Infrastructure yet.
+func (r *running) bastion(ctx context.Context) {
+	GinkgoHelper()
+	const namespace = "shoot--charts--bastion"
+	Expect(apiServer.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+	empty := runtime.RawExtension{Raw: []byte(`{"apiVersion":"core.gardener.cloud/v1beta1","kind":"CloudProfile"}`)}
+	Expect(apiServer.Create(ctx, &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Spec: extensionsv1alpha1.ClusterSpec{CloudProfile: empty,
+			Seed:  &runtime.RawExtension{Raw: []byte(`{"apiVersion":"core.gardener.cloud/v1beta1","kind":"Seed"}`)},
+			Shoot: runtime.RawExtension{Raw: []byte(`{"apiVersion":"core.gardener.cloud/v1beta1","kind":"Shoot"}`)}}})).To(Succeed())
+	bastion := &extensionsv1alpha1.Bastion{
+		ObjectMeta: metav1.ObjectMeta{Name: "cli", Namespace: namespace,
+			Annotations: map[string]string{v1beta1constants.GardenerOperation: v1beta1constants.GardenerOperationReconcile}},
+		Spec: extensionsv1alpha1.BastionSpec{
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType},
+			UserData:    []byte("#!/bin/bash\n"),
+			Ingress:     []extensionsv1alpha1.BastionIngressPolicy{{IPBlock: networkingv1.IPBlock{CIDR: "203.0.113.0/24"}}},
+		},
+	}
+	Expect(apiServer.Create(ctx, bastion)).To(Succeed())
+	Eventually(func(g Gomega) {
+		g.Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(bastion), bastion)).To(Succeed())
+		g.Expect(bastion.Status.LastError).To(HaveValue(HaveField("Description", ContainSubstring("has no Infrastructure"))))
+	}).WithTimeout(time.Minute).Should(Succeed())
+	Expect(apiServer.Delete(ctx, bastion)).To(Succeed())
+	Eventually(func() error {
+		return apiServer.Get(ctx, client.ObjectKeyFromObject(bastion), bastion)
+	}).WithTimeout(time.Minute).Should(MatchError(ContainSubstring("not found")))
+}
+
 // backups creates a BackupBucket and a BackupEntry of the garden in a store that does not answer, gives them other credentials, and deletes
 // them.
 func (r *running) backups(ctx context.Context) {
@@ -245,6 +277,8 @@ var _ = Describe("The extension that runs as its chart says", Ordered, func() {
 				Eventually(unused).WithTimeout(time.Minute).Should(BeEmpty())
 				return
 			}
+			r.bastion(ctx)
+			Eventually(func() []rbacaudit.Permission { return rbacaudit.Charts.Missing(r.unused(ctx)) }).WithTimeout(time.Minute).Should(BeEmpty())
 			Eventually(unused).WithTimeout(time.Minute).
 				ShouldNot(ContainElement(MatchRegexp(` (leases|dnsrecords|mutatingwebhookconfigurations|namespaces)[./]`)))
 		})

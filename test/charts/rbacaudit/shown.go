@@ -22,6 +22,8 @@ const (
 	Partitions Suite = "test/integration/partition"
 	// Repairs has Secrets of the extension that somebody else changed, and a ControlPlane that cannot be decoded any more when it is deleted.
 	Repairs Suite = "test/integration/controlplane"
+	// Charts runs the extension as its chart says, with a Bastion.
+	Charts Suite = "test/charts"
 	// Reviews has bindings of all kinds, also some that the cache of the admission component does not have, and an old certificate of it.
 	Reviews Suite = "test/integration/admission"
 )
@@ -50,6 +52,10 @@ var shown = map[Suite][]string{
 	Repairs: {
 		"get configmaps" + ofExtension,
 		"update secrets" + ofExtension,
+	},
+	Charts: {
+		"patch bastions.extensions.gardener.cloud" + ofExtension,
+		"patch bastions/status.extensions.gardener.cloud" + ofExtension,
 	},
 	Reviews: {
 		"get secretbindings.core.gardener.cloud" + ofAdmission,
