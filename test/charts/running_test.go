@@ -173,6 +173,32 @@ func (r *running) bastion(ctx context.Context) {
 	}).WithTimeout(time.Minute).Should(MatchError(ContainSubstring("not found")))
 }
 
+// movedBackups deletes the source of a BackupEntry in the same bucket, as after the move of a control plane.
+func (r *running) movedBackups(ctx context.Context) {
+	GinkgoHelper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "moved-backup", Namespace: v1beta1constants.GardenNamespace},
+		StringData: map[string]string{"accessKeyID": "a", "secretAccessKey": "b"}}
+	Expect(apiServer.Create(ctx, secret)).To(Succeed())
+	entry := func(name string) *extensionsv1alpha1.BackupEntry {
+		return &extensionsv1alpha1.BackupEntry{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: extensionsv1alpha1.BackupEntrySpec{
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType}, Region: "racks", BucketName: "moved",
+			SecretRef: corev1.SecretReference{Name: secret.Name, Namespace: secret.Namespace},
+		}}
+	}
+	const name = "shoot--charts--moved--1"
+	source := entry(v1beta1constants.BackupSourcePrefix + "-" + name)
+	Expect(apiServer.Create(ctx, entry(name))).To(Succeed())
+	Expect(apiServer.Create(ctx, source)).To(Succeed())
+	Eventually(func(g Gomega) {
+		g.Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(source), source)).To(Succeed())
+		g.Expect(source.Finalizers).NotTo(BeEmpty())
+	}).WithTimeout(time.Minute).Should(Succeed())
+	Expect(apiServer.Delete(ctx, source)).To(Succeed())
+	Eventually(func() error {
+		return apiServer.Get(ctx, client.ObjectKeyFromObject(source), source)
+	}).WithTimeout(time.Minute).Should(MatchError(ContainSubstring("not found")))
+}
+
 // backups creates a BackupBucket and a BackupEntry of the garden in a store that does not answer, gives them other credentials, and deletes
 // them.
 func (r *running) backups(ctx context.Context) {
@@ -278,6 +304,7 @@ var _ = Describe("The extension that runs as its chart says", Ordered, func() {
 				return
 			}
 			r.bastion(ctx)
+			r.movedBackups(ctx)
 			Eventually(func() []rbacaudit.Permission { return rbacaudit.Charts.Missing(r.unused(ctx)) }).WithTimeout(time.Minute).Should(BeEmpty())
 			Eventually(unused).WithTimeout(time.Minute).
 				ShouldNot(ContainElement(MatchRegexp(` (leases|dnsrecords|mutatingwebhookconfigurations|namespaces)[./]`)))
