@@ -78,8 +78,8 @@ func (v *seedValidator) validateCredentials(ctx context.Context, store v1alpha1.
 		return field.ErrorList{field.InternalError(backupCredentialsPath, err)}
 	}
 	if apierrors.IsNotFound(err) || len(validation.ValidateBackupCredentials(store, secret.Data, nil)) > 0 {
-		return field.ErrorList{field.Forbidden(backupCredentialsPath, fmt.Sprintf("the Secret must have exactly the keys %s, with values of one line",
-			validation.DescribeBackupCredentials(store)))}
+		return field.ErrorList{field.Forbidden(backupCredentialsPath, fmt.Sprintf(
+			"the Secret must have exactly the keys %s, with values of one line", validation.DescribeBackupCredentials(store)))}
 	}
 	return nil
 }

@@ -135,7 +135,8 @@ var _ = Describe("Backups", func() {
 			})).Handle(ctx, admission.Request{}).Warnings
 		}
 		Expect(warnings(seedWith(), nil)).To(BeEmpty())
-		Expect(warnings(seedWith(elsewhere), seedWith())).To(ConsistOf(HavePrefix("spec.backup.providerConfig.s3.endpoint: backups are not copied")))
+		Expect(warnings(seedWith(elsewhere), seedWith())).To(ConsistOf(
+			HavePrefix("spec.backup.providerConfig.s3.endpoint: backups are not copied")))
 		Expect(warnings(refer(seedWith(swift), "Secret", "swift"), nil)).To(ConsistOf(HavePrefix("spec.backup.providerConfig.swift.region: ")))
 	})
 })

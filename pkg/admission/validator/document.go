@@ -78,7 +78,8 @@ func (d *document) controlPlaneErrors(p *profile.Profile) field.ErrorList {
 	if d.controlPlane == nil {
 		return allErrs
 	}
-	return append(allErrs, validation.ValidateBastion(d.controlPlane.Bastion, d.infrastructure, p.Config, controlPlanePath.Child("bastion"))...)
+	return append(allErrs, validation.ValidateBastion(d.controlPlane.Bastion, d.infrastructure, p.Config,
+		controlPlanePath.Child("bastion"))...)
 }
 
 func (d *document) podNetworkErrors(p *profile.Profile) field.ErrorList {

@@ -30,8 +30,8 @@ const (
 	secretsPath  = path + "/secrets"
 )
 
-// New returns the webhook that validates Shoots, CloudProfiles, NamespacedCloudProfiles and BackupBuckets of the provider type and Seeds with
-// backups of it, and warns of settings that are valid but risky.
+// New returns the webhook that validates Shoots, CloudProfiles, NamespacedCloudProfiles and BackupBuckets of the provider type and Seeds
+// with backups of it, and warns of settings that are valid but risky.
 func New(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 	webhook, err := newWebhook(mgr, Name, path, v1beta1constants.LabelExtensionProviderTypePrefix, validators{
 		NewShootValidator(mgr):                  {{Obj: &gardencorev1beta1.Shoot{}}},

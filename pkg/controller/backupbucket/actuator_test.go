@@ -186,7 +186,8 @@ var _ = Describe("Actuator", func() {
 			err := a.Delete(ctx, log, bucket)
 			Expect(errors.As(err, &later)).To(BeTrue())
 			Expect(later.RequeueAfter).To(BeNumerically("~", 30*time.Minute, time.Minute))
-			Expect(later.Cause).To(MatchError(And(ContainSubstring("1 versions are locked until "), ContainSubstring(until.UTC().Format(time.RFC3339)))))
+			Expect(later.Cause).To(MatchError(And(ContainSubstring("1 versions are locked until "),
+				ContainSubstring(until.UTC().Format(time.RFC3339)))))
 			Expect(store.Buckets[name].Objects).To(HaveLen(1))
 		})
 

@@ -32,9 +32,10 @@ const (
 	// OperationTimeout limits what is asked of a store in one reconciliation. It is less than the timeout of the reconciliation, so that its
 	// result can be written.
 	OperationTimeout = 2 * time.Minute
-	// FirstBackoff and LastBackoff limit the exponential back-off after errors.
+	// FirstBackoff is the first delay of the exponential back-off after errors.
 	FirstBackoff = time.Second
-	LastBackoff  = 5 * time.Minute
+	// LastBackoff is the longest delay of the exponential back-off after errors.
+	LastBackoff = 5 * time.Minute
 
 	// progressInterval is the pause in a deletion that takes several reconciliations.
 	progressInterval = 5 * time.Second

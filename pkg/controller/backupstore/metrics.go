@@ -23,7 +23,8 @@ const (
 )
 
 var (
-	objects = newGauge("objects", "Objects, versions and markers of a BackupEntry or of a BackupBucket that is deleted, up to 10,000.", "state")
+	objects = newGauge("objects", "Objects, versions and markers of a BackupEntry or of a BackupBucket that is deleted, up to 10,000.",
+		"state")
 	size    = newGauge("bytes", "Size of the counted objects.", "state")
 	changed = newGauge("last_change_timestamp_seconds", "When the newest of the counted objects was written.")
 )

@@ -490,7 +490,11 @@ var _ = Describe("Reconciliations that succeeded in part", func() {
 		})
 		result, got := repeating{inner}.Reconcile(ctx, reconcile.Request{})
 		Expect(result).To(Equal(expected))
-		Expect(got == err).To(BeTrue())
+		if err == nil {
+			Expect(got).NotTo(HaveOccurred())
+		} else {
+			Expect(got).To(BeIdenticalTo(err))
+		}
 	},
 		Entry("if the actuator asks for it", true, nil, reconcile.Result{RequeueAfter: repeatInterval}),
 		Entry("not if it does not", false, nil, reconcile.Result{}),

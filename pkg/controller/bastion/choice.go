@@ -37,8 +37,8 @@ func (a *actuator) siteOf(f *facts) (*site.Site, platform.Bastions, error) {
 		s := site.Find(used, name)
 		if s == nil {
 			return nil, nil, platform.NewError(platform.ClassConfiguration,
-				"site %q of the bastion is not one of the shoot's sites; delete the bastion, and set controlPlaneConfig.bastion.site if it names the site",
-				name)
+				"site %q of the bastion is not one of the shoot's sites; delete the bastion, and set controlPlaneConfig.bastion.site if it names "+
+					"the site", name)
 		}
 		part, err := a.platforms.For(s.Platform)
 		return s, part, platform.InSite(s.Name, err)

@@ -26,8 +26,8 @@ type mutator struct {
 	reader client.Reader
 }
 
-// NewMutator returns a mutator of Etcds and EtcdCopyBackupsTasks. It reads the Secrets of stores with the reader, which must not be a cache:
-// an Etcd is written as soon as its Secret is.
+// NewMutator returns a mutator of Etcds and EtcdCopyBackupsTasks. It reads the Secrets of stores with the reader, which must not be a
+// cache: an Etcd is written as soon as its Secret is.
 func NewMutator(reader client.Reader) extensionswebhook.Mutator {
 	return &mutator{reader: reader}
 }
@@ -70,8 +70,8 @@ func (m *mutator) providerOf(ctx context.Context, namespace string, store *druid
 	}
 	provider, ok := providers[v1alpha1.BackupStore(secret.Data[v1alpha1.BackupSecretKeyStore])]
 	if !ok {
-		return "", fmt.Errorf("Secret %s does not name a store that is supported in key %q: reconcile the BackupEntry of the Etcd, which writes it",
-			key, v1alpha1.BackupSecretKeyStore)
+		return "", fmt.Errorf("Secret %s does not name a store that is supported in key %q: reconcile the BackupEntry of the Etcd, which "+
+			"writes it", key, v1alpha1.BackupSecretKeyStore)
 	}
 	return provider, nil
 }

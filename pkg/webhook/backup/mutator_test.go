@@ -83,7 +83,8 @@ var _ = Describe("Backup", func() {
 	DescribeTable("should name both stores of a copy",
 		func(source, target, expectedSource, expectedTarget string) {
 			task := &druidcorev1alpha1.EtcdCopyBackupsTask{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "copy"},
-				Spec: druidcorev1alpha1.EtcdCopyBackupsTaskSpec{SourceStore: store(source, "source-etcd-backup"), TargetStore: store(target, "etcd-backup")}}
+				Spec: druidcorev1alpha1.EtcdCopyBackupsTaskSpec{SourceStore: store(source, "source-etcd-backup"),
+					TargetStore: store(target, "etcd-backup")}}
 			Expect(mutated(task)).To(Succeed())
 			Expect(*task.Spec.SourceStore.Provider).To(BeEquivalentTo(expectedSource))
 			Expect(*task.Spec.TargetStore.Provider).To(BeEquivalentTo(expectedTarget))

@@ -353,7 +353,8 @@ var _ = Describe("The extension", Ordered, func() {
 				Expect(c.Create(ctx, etcd(namespace, "etcd-down", "aws", "missing"))).To(Succeed())
 				Expect(c.Create(ctx, task(namespace, "copy-down", "gcp", "aws"))).To(Succeed())
 			}
-			Expect(c.Create(ctx, etcd(ours, "etcd-down", v1alpha1.ProviderType, "etcd-backup"))).To(MatchError(ContainSubstring("failed calling webhook")))
+			Expect(c.Create(ctx, etcd(ours, "etcd-down", v1alpha1.ProviderType, "etcd-backup"))).To(
+				MatchError(ContainSubstring("failed calling webhook")))
 			Expect(seed.Extension.Start()).To(Succeed())
 			Eventually(func() error {
 				return c.Create(ctx, etcd(ours, "etcd-down", v1alpha1.ProviderType, "etcd-backup"))

@@ -81,7 +81,7 @@ var _ = Describe("Backups", func() {
 		Entry("S3 that is mutable", s3(mutable)),
 		Entry("S3 with an authority", s3(func(c *v1alpha1.BackupBucketConfig) {
 			certificate, _ := newCertificate()
-			c.S3.CABundle = string(certificate)
+			c.S3.CABundle = certificate
 		})),
 		Entry("Swift", swift()),
 		Entry("nothing", nil, "providerConfig"),

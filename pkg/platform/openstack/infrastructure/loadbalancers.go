@@ -208,8 +208,8 @@ func deleteFloatingIPsOf(ctx context.Context, f *flow, portID string) error {
 	}))
 }
 
-// ownedFloatingIPs lists the floating IPs of the site's machines, and those of the shoot's Services that lead to the site's nodes. An unassociated one may belong to another
-// site in the same project: it is included only if the whole shoot is deleted.
+// ownedFloatingIPs lists the floating IPs of the site's machines, and those of the shoot's Services that lead to the site's nodes. An
+// unassociated one of a Service may belong to another site in the same project: it is included only if the whole shoot is deleted.
 func ownedFloatingIPs(ctx context.Context, f *flow) ([]floatingips.FloatingIP, error) {
 	project, err := f.session.ProjectID()
 	if err != nil {

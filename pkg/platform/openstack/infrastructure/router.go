@@ -170,8 +170,8 @@ func gatewayError(err error, wanted *routers.GatewayInfo) error {
 		return err
 	}
 	if wanted.EnableSNAT != nil {
-		err = fmt.Errorf("openstack.useSNAT of the site in the CloudProfile: the credentials may not choose whether a router translates addresses: %w",
-			err)
+		err = fmt.Errorf("openstack.useSNAT of the site in the CloudProfile: the credentials may not choose whether a router translates "+
+			"addresses: %w", err)
 	}
 	if len(wanted.ExternalFixedIPs) > 0 {
 		err = fmt.Errorf("openstack.floatingSubnet: the credentials may not choose the subnet of a router's gateway: %w", err)

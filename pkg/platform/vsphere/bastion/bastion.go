@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package bastion creates and deletes the bastions of a vSphere site. A bastion is a virtual machine in a folder of the shoot, in the network
-// of the nodes.
+// Package bastion creates and deletes the bastions of a vSphere site. A bastion is a virtual machine in a folder of the shoot, in the
+// network of the nodes.
 //
 // A vCenter without NSX does not filter traffic. The bastion does, with rules in its user data, which is read once: if the
 // allowed ranges change, the virtual machine is replaced.

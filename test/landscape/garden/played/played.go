@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package played does what others' operators do in a seed, as far as gardenlet waits for it: etcd-druid (with a real etcd and etcd-backup-restore),
-// prometheus-operator, load balancers, and the extensions for operating systems and networks.
+// Package played does what others' operators do in a seed, as far as gardenlet waits for it: etcd-druid (with a real etcd and
+// etcd-backup-restore), prometheus-operator, load balancers, and the extensions for operating systems and networks.
 package played
 
 import (
