@@ -44,8 +44,8 @@ func unwanted(module, dependency string) string {
 	)
 
 	if own, ok := strings.CutPrefix(dependency, module+"/"); ok {
-		for _, allowed := range []string{"cmd/machine-controller-manager-provider-hybrid", "pkg/apis", "pkg/site", "pkg/machine", "pkg/ignition",
-			"pkg/platform/registry/driver", "pkg/platform/sessions", "pkg/platform/transport"} {
+		for _, allowed := range []string{"cmd/machine-controller-manager-provider-hybrid", "pkg/apis", "pkg/site", "pkg/machine", "pkg/userdata",
+			"pkg/ignition", "pkg/platform/registry/driver", "pkg/platform/sessions", "pkg/platform/transport"} {
 			if own == allowed || strings.HasPrefix(own, allowed+"/") {
 				return ""
 			}
