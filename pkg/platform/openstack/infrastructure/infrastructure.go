@@ -25,6 +25,7 @@ import (
 	computelimits "github.com/gophercloud/gophercloud/v2/openstack/compute/v2/limits"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -288,5 +289,17 @@ func orphansOf(ctx context.Context, f *flow) ([]v1alpha1.Orphan, error) {
 		found[i], err = orphanLists[i](ctx, f)
 		return err
 	})
-	return slices.Concat(found...), errors.Join(errs...)
+	return slices.Concat(found...), errors.Join(distinct(errs)...)
+}
+
+// distinct leaves out errors with the message of another one: several lists send the same requests.
+func distinct(errs []error) []error {
+	messages := sets.Set[string]{}
+	return slices.DeleteFunc(errs, func(err error) bool {
+		if err == nil || messages.Has(err.Error()) {
+			return true
+		}
+		messages.Insert(err.Error())
+		return false
+	})
 }
