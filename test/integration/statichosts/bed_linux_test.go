@@ -332,7 +332,9 @@ func running(ctx context.Context, h *statichosts.Host) string {
 	return at(ctx, h, "hostname; ls /sys/class/net; nft list ruleset; "+
 		"ss -Hlnt | awk '{print $4}' | grep -v '^127.0.0.1:' | sort; getent passwd | sort; "+
 		"systemctl list-units --plain --no-legend --type=service,socket,timer,mount --state=active,failed | awk '{print $1}' | "+
-		"grep -v -e '^session-' -e '^user@' -e '^user-runtime' -e '^run-user' | sort; awk '{print $2}' /proc/self/mounts | sort; "+
+		"grep -v -e '^session-' -e '^user@' -e '^user-runtime' -e '^run-user' -e '^run-credentials' | sort; "+
+		// systemd mounts credentials for a service while it starts, and may take its time to unmount them.
+		"awk '{print $2}' /proc/self/mounts | grep -v '^/run/credentials/' | sort; "+
 		"ps -e -o comm= | grep -v -e '^ps$' -e '^sh$' -e '^awk$' -e '^sort$' -e '^sshd$' -e '^(' -e '^e2scrub' | sort -u")
 }
 
