@@ -100,7 +100,8 @@ var _ = Describe("Charts", func() {
 						Expect(o.GetNamespace()).To(Equal(v1beta1constants.GardenNamespace), "Plutono reads dashboards there")
 						continue
 					}
-					if strings.HasPrefix(o.GetKind(), "Role") && o.GetName() == provider+"-runtime" && o.GetNamespace() == v1beta1constants.GardenNamespace {
+					if strings.HasPrefix(o.GetKind(), "Role") && o.GetName() == provider+"-runtime" &&
+						o.GetNamespace() == v1beta1constants.GardenNamespace {
 						continue // the Secrets of a garden's backups are there
 					}
 					switch o.GetKind() {

@@ -58,8 +58,8 @@ func (d *delegate) GetETCDSecretData(_ context.Context, _ logr.Logger, entry *ex
 	return result, nil
 }
 
-// Delete deletes the backups of the entry. Those of a source entry, which are no longer needed after they were copied, are kept if the entry
-// that they were copied to is in the same bucket.
+// Delete deletes the backups of the entry. Those of a source entry, which are no longer needed after they were copied, are kept if the
+// entry that they were copied to is in the same bucket.
 func (d *delegate) Delete(ctx context.Context, log logr.Logger, entry *extensionsv1alpha1.BackupEntry) error {
 	return backupstore.Result(d.delete(ctx, log, entry))
 }
@@ -80,7 +80,8 @@ func (d *delegate) delete(ctx context.Context, log logr.Logger, entry *extension
 	}
 	prefix := prefixOf(entry)
 	if err := store.DeletePrefix(ctx, entry.Spec.BucketName, prefix); err != nil {
-		if observeErr := backupstore.Observe(ctx, store, entry.Spec.BucketName, entry.Name, prefix, backupstore.StateDeleting); observeErr != nil {
+		observeErr := backupstore.Observe(ctx, store, entry.Spec.BucketName, entry.Name, prefix, backupstore.StateDeleting)
+		if observeErr != nil {
 			log.Error(observeErr, "Could not measure what is left")
 		}
 		return err

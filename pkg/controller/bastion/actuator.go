@@ -81,7 +81,8 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, b *extensio
 	cluster *extensionscontroller.Cluster) error {
 	if err := a.delete(ctx, b, cluster); err != nil {
 		log.Error(err, "Leaving what cannot be deleted of the bastion")
-		a.events.Warning(b, reasonLeft, actionDelete, "Objects of the bastion may be left, the deletion of the Infrastructure takes them: %v", err)
+		a.events.Warning(b, reasonLeft, actionDelete,
+			"Objects of the bastion may be left, the deletion of the Infrastructure takes them: %v", err)
 	}
 	return nil
 }

@@ -223,8 +223,9 @@ var _ = Describe("Actuator", func() {
 		infra.Status.ProviderStatus = encode(status)
 		c = fake.NewClientBuilder().WithScheme(landscape.Scheme).WithObjects(append(objects, b)...).WithStatusSubresource(b).Build()
 		Expect(c.Get(ctx, client.ObjectKeyFromObject(b), b)).To(Succeed())
-		a = &actuator{client: c, reader: c, events: eventnote.Writer{EventRecorder: recorder}, siteTimeout: time.Minute, admitTimeout: time.Minute,
-			platforms: platform.Registry[platform.Bastions]{v1alpha1.PlatformOpenStack: cloud, v1alpha1.PlatformVSphere: vms}}
+		a = &actuator{client: c, reader: c, events: eventnote.Writer{EventRecorder: recorder}, siteTimeout: time.Minute,
+			admitTimeout: time.Minute,
+			platforms:    platform.Registry[platform.Bastions]{v1alpha1.PlatformOpenStack: cloud, v1alpha1.PlatformVSphere: vms}}
 	}
 	reconcileBastion := func() error { return a.Reconcile(ctx, logr.Discard(), b, cluster) }
 	recorded := func() string {
@@ -476,7 +477,8 @@ var _ = Describe("Names", func() {
 	It("should be host names that differ", func() {
 		Expect(nameOf("shoot--a--b", "cli-x")).To(Equal("shoot--a--b-bastion-cli-x"))
 		long := strings.Repeat("x", 60)
-		Expect(nameOf("shoot--a--b", long)).To(And(HaveLen(63), HavePrefix("shoot--a--b-bastion-xxx"), Not(Equal(nameOf("shoot--a--b", long+"y")))))
+		Expect(nameOf("shoot--a--b", long)).To(And(HaveLen(63), HavePrefix("shoot--a--b-bastion-xxx"),
+			Not(Equal(nameOf("shoot--a--b", long+"y")))))
 	})
 })
 

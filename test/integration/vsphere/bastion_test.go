@@ -124,7 +124,8 @@ var _ = Describe("Bastion", func() {
 		Expect(vm.Config.Hardware.NumCPU).To(BeEquivalentTo(1))
 		Expect(option(vm, "gardener.site")).To(Equal("vc/bastion"))
 		Expect(script(vm)).To(And(HavePrefix("#!/bin/bash -eu\nset -e\n"), HaveSuffix("\nuseradd gardener\n"),
-			ContainSubstring("ip saddr 203.0.113.0/24 tcp dport 22 accept\n    ip6 saddr 2001:db8::/64 tcp dport 22 accept\n    tcp dport 22 drop\n")))
+			ContainSubstring("ip saddr 203.0.113.0/24 tcp dport 22 accept\n"+
+				"    ip6 saddr 2001:db8::/64 tcp dport 22 accept\n    tcp dport 22 drop\n")))
 		Expect(part.IsPublic(s)).To(BeFalse())
 
 		By("seeing that nothing is to do, also if the machine type is gone")

@@ -124,7 +124,8 @@ func ValidateBackupBucketConfigUpdate(newConfig, oldConfig *v1alpha1.BackupBucke
 	return nil
 }
 
-// ValidateBackupCredentials validates the data of the Secret for a store. Messages name keys, never values. fldPath is the path of the data.
+// ValidateBackupCredentials validates the data of the Secret for a store. Messages name keys, never values. fldPath is the path of the
+// data.
 func ValidateBackupCredentials(store v1alpha1.BackupStore, data map[string][]byte, fldPath *field.Path) field.ErrorList {
 	var (
 		allErrs      field.ErrorList
@@ -136,7 +137,8 @@ func ValidateBackupCredentials(store v1alpha1.BackupStore, data map[string][]byt
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		keyPath := fldPath.Key(key)
 		if slices.Contains(addressKeys, key) {
-			allErrs = append(allErrs, field.Forbidden(keyPath, "must not be set: addresses and trusted certificates are configured in providerConfig"))
+			allErrs = append(allErrs, field.Forbidden(keyPath,
+				"must not be set: addresses and trusted certificates are configured in providerConfig"))
 		} else if !slices.Contains(all, key) {
 			// One names what is meant, and a Secret has room for thousands.
 			return append(allErrs, field.NotSupported(keyPath, key, all))

@@ -81,8 +81,8 @@ func (f *flow) refuseMoved(ctx context.Context, machines []ownedObject) error {
 }
 
 // deleteMachines deletes the virtual machines that are left without a machine, and bastions, in the same way as the driver: those below the
-// shoot's folders, and those with its tag wherever they are. One is left if its clone ended after its machine was deleted: the collection of
-// orphans needs a machine class, and the last one may be deleted before. It returns an error until all are deleted.
+// shoot's folders, and those with its tag wherever they are. One is left if its clone ended after its machine was deleted: the collection
+// of orphans needs a machine class, and the last one may be deleted before. It returns an error until all are deleted.
 func (f *flow) deleteMachines(ctx context.Context, owned *ownedObjects) error {
 	folders := references(owned.folders)
 	for _, machine := range owned.machines {
