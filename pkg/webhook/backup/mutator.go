@@ -70,7 +70,7 @@ func (m *mutator) providerOf(ctx context.Context, namespace string, store *druid
 	}
 	provider, ok := providers[v1alpha1.BackupStore(secret.Data[v1alpha1.BackupSecretKeyStore])]
 	if !ok {
-		return "", fmt.Errorf("Secret %s does not name a store that is supported in key %q: reconcile the BackupEntry of the Etcd, which "+
+		return "", fmt.Errorf("the Secret %s does not name a store that is supported in key %q: reconcile the BackupEntry of the Etcd, which "+
 			"writes it", key, v1alpha1.BackupSecretKeyStore)
 	}
 	return provider, nil
