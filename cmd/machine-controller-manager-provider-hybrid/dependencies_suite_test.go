@@ -52,7 +52,7 @@ func unwanted(module, dependency string) string {
 		}
 		if path := strings.Split(own, "/"); own == "pkg/platform" || len(path) == 4 && path[1] == "platform" {
 			switch path[len(path)-1] {
-			case "platform", "client", "machines", "owner":
+			case "platform", "client", "machines", "owner", "floatingip":
 				return ""
 			// The inventories of bare-metal sites, and what they have in common.
 			case "inventories", "inventory", "hosts", "ironcore", "metal3", "static", "bootdata", "ipam":

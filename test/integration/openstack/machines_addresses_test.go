@@ -100,6 +100,30 @@ var _ = Describe("Floating IPs of machines", Ordered, func() {
 		Entry("server refused", countproxy.Fault{Method: "POST", Path: "/servers$", Action: countproxy.ActionStatus, Status: 503}),
 	)
 
+	It("should go with the machine if its class no longer has them, also at the next attempt", func(ctx SpecContext) {
+		without := *spec
+		without.OpenStack = spec.OpenStack.DeepCopy()
+		without.OpenStack.FloatingNetworkID, without.OpenStack.FloatingSubnetID = "", ""
+		for _, faults := range [][]countproxy.Fault{nil, {{Method: "DELETE", Path: "/floatingips/", Times: 10,
+			Action: countproxy.ActionStatus, Status: 503}}} {
+			r := request("changed")
+			created, err := part.Create(ctx, r)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(addresses(ctx, r.Name)).To(HaveLen(1))
+
+			r.ProviderID, r.Spec = created.ProviderID, &without
+			Expect(proxy.SetFaults(faults...)).To(Succeed())
+			if err := part.Delete(ctx, r); len(faults) > 0 {
+				Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+				Expect(proxy.SetFaults()).To(Succeed())
+				Expect(machines.New(newSessions()).Delete(ctx, r)).To(Succeed())
+			} else {
+				Expect(err).NotTo(HaveOccurred())
+			}
+			Expect(addresses(ctx, r.Name)).To(BeEmpty())
+		}
+	})
+
 	It("should go at the next attempt if the deletion was interrupted, and take no other machine's", func(ctx SpecContext) {
 		r, other := request("late"), request("late-2")
 		created, err := part.Create(ctx, r)

@@ -19,6 +19,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/floatingip"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machineclasses"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -145,14 +146,10 @@ func (b *bastions) Delete(ctx context.Context, s *site.Site, name string) (err e
 	if err != nil {
 		return err
 	}
-	found, err := c.ports(ctx)
-	if err != nil {
-		return err
-	}
-	if err := c.deleteFloatingIPs(ctx, found); err != nil {
-		return err
-	}
 	if err := b.machines.Delete(ctx, c.request(c.spec())); err != nil {
+		return err
+	}
+	if err := floatingip.DeleteUnused(ctx, c.network, c.owner.MachineDescription(c.name)); err != nil {
 		return err
 	}
 	return c.deleteSecurityGroups(ctx)

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
@@ -21,6 +20,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/floatingip"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/securityrule"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -171,7 +171,8 @@ func (c *call) address(ctx context.Context, status *v1alpha1.OpenStackStatus, se
 		result.Address = result.NodeAddresses[0]
 		return result, nil
 	}
-	floating, err := c.ensureFloatingIP(ctx, status, port.ID)
+	floating, err := floatingip.Ensure(ctx, c.network, floatingip.Wanted{Description: c.owner.MachineDescription(c.name),
+		NetworkID: status.FloatingNetworkID, SubnetID: status.FloatingSubnetID, PortID: port.ID})
 	if err != nil {
 		return platform.Bastion{}, err
 	}
@@ -179,46 +180,6 @@ func (c *call) address(ctx context.Context, status *v1alpha1.OpenStackStatus, se
 		return platform.Bastion{}, platform.NewError(platform.ClassTransient, "floating IP %s has no address", floating.ID)
 	}
 	return result, nil
-}
-
-func (c *call) ensureFloatingIP(ctx context.Context, status *v1alpha1.OpenStackStatus, portID string) (*floatingips.FloatingIP, error) {
-	found, err := c.floatingIPs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if existing := lists.Find(found, func(ip *floatingips.FloatingIP) bool { return ip.PortID == portID }); existing != nil {
-		return existing, nil
-	}
-	return client.Extracted(floatingips.Create(ctx, c.network, floatingips.CreateOpts{
-		Description:       c.owner.Description(),
-		FloatingNetworkID: status.FloatingNetworkID,
-		SubnetID:          status.FloatingSubnetID,
-		PortID:            portID,
-	}).Extract())
-}
-
-// floatingIPs lists the floating IPs of all bastions of the site. They have no names.
-func (c *call) floatingIPs(ctx context.Context) ([]floatingips.FloatingIP, error) {
-	return client.List(ctx, floatingips.List(c.network, floatingips.ListOpts{Description: c.owner.Description()}),
-		floatingips.ExtractFloatingIPs)
-}
-
-// deleteFloatingIPs deletes the floating IPs of the ports, and those of ports that are gone: a floating IP is created together with its
-// association.
-func (c *call) deleteFloatingIPs(ctx context.Context, of []ports.Port) error {
-	found, err := c.floatingIPs(ctx)
-	if err != nil {
-		return err
-	}
-	for _, ip := range found {
-		if ip.PortID != "" && !slices.ContainsFunc(of, func(p ports.Port) bool { return p.ID == ip.PortID }) {
-			continue
-		}
-		if err := client.IgnoreNotFound(floatingips.Delete(ctx, c.network, ip.ID).ExtractErr()); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // ensureNodeRules makes the rules of the nodes' security group for the bastion those that allow SSH from the addresses.

@@ -7,23 +7,11 @@ package infrastructure
 import (
 	"context"
 
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
-
-// bastionFloatingIPKind are the floating IPs of the site's bastions.
-var bastionFloatingIPKind = kind[floatingips.FloatingIP]{
-	name: "floating IP",
-	own: func(ctx context.Context, f *flow) ([]floatingips.FloatingIP, error) {
-		return client.List(ctx, floatingips.List(f.network, floatingips.ListOpts{Description: f.owner.Description()}),
-			floatingips.ExtractFloatingIPs)
-	},
-	describe: func(ip *floatingips.FloatingIP) object { return object{id: ip.ID, name: ip.FloatingIP} },
-	remove:   networking(floatingips.Delete),
-}
 
 // bastionSecurityGroupKind are the security groups of the site's bastions.
 var bastionSecurityGroupKind = kind[groups.SecGroup]{
@@ -48,7 +36,7 @@ func (f *flow) bastions() *flow {
 }
 
 // deleteBastions deletes what is left of bastions. It would block the router and the subnet.
-var deleteBastions = ofBastions(sequence(bastionFloatingIPKind.delete, deleteMachines, bastionSecurityGroupKind.delete))
+var deleteBastions = ofBastions(sequence(deleteMachines, machineFloatingIPKind.delete, bastionSecurityGroupKind.delete))
 
 // orphansOfBastions lists the objects of a kind that belong to the site's bastions.
 func orphansOfBastions(list orphanList) orphanList {

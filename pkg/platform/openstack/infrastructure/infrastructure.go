@@ -257,7 +257,7 @@ func deleteAll(ctx context.Context, f *flow) error {
 				bastionsErr = deleteBastions(ctx, f)
 				return nil
 			}),
-			parallel(floatingIPKind.delete, deleteRoutes, shareNetworkKind.delete),
+			parallel(floatingIPKind.delete, machineFloatingIPKind.delete, deleteRoutes, shareNetworkKind.delete),
 			parallel(
 				sequence(deleteRouterInterfaces, parallel(routerKind.delete, sequence(subnetKind.delete, networkKind.delete))),
 				securityGroupKind.delete,
@@ -275,9 +275,9 @@ func deleteAll(ctx context.Context, f *flow) error {
 
 // orphanLists has the lists of all kinds of objects, in the order in which orphans are reported.
 var orphanLists = []orphanList{
-	orphansOfBastions(serverKind.orphans), orphansOfBastions(bastionFloatingIPKind.orphans), orphansOfBastions(portKind.orphans),
+	orphansOfBastions(serverKind.orphans), orphansOfBastions(machineFloatingIPKind.orphans), orphansOfBastions(portKind.orphans),
 	orphansOfBastions(bastionSecurityGroupKind.orphans),
-	serverKind.orphans, volumeKind.orphans, serverGroupKind.orphans, keyPairKind.orphans,
+	serverKind.orphans, machineFloatingIPKind.orphans, volumeKind.orphans, serverGroupKind.orphans, keyPairKind.orphans,
 	loadBalancerKind.orphans, floatingIPKind.orphans, portKind.orphans, securityGroupKind.orphans, serviceSecurityGroupKind.orphans,
 	shareNetworkKind.orphans, subnetKind.orphans, networkKind.orphans, routerKind.orphans,
 }

@@ -208,14 +208,10 @@ func deleteFloatingIPsOf(ctx context.Context, f *flow, portID string) error {
 	}))
 }
 
-// ownedFloatingIPs lists the floating IPs of the site's machines, and those of the shoot's Services that lead to the site's nodes. An
-// unassociated one of a Service may belong to another site in the same project: it is included only if the whole shoot is deleted.
+// ownedFloatingIPs lists the floating IPs of the shoot's Services that lead to the site's nodes. An unassociated one may belong to another
+// site in the same project: it is included only if the whole shoot is deleted.
 func ownedFloatingIPs(ctx context.Context, f *flow) ([]floatingips.FloatingIP, error) {
-	project, err := f.session.ProjectID()
-	if err != nil {
-		return nil, err
-	}
-	found, err := client.List(ctx, floatingips.List(f.network, floatingips.ListOpts{ProjectID: project}), floatingips.ExtractFloatingIPs)
+	found, err := floatingIPsOfProject(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -226,8 +222,6 @@ func ownedFloatingIPs(ctx context.Context, f *flow) ([]floatingips.FloatingIP, e
 	nodes := f.nodeRanges()
 	return slices.DeleteFunc(found, func(ip floatingips.FloatingIP) bool {
 		switch {
-		case f.owner.OwnsForMachine(ip.Description):
-			return false
 		case !f.owner.OwnsFloatingIP(ip.Description):
 			return true
 		case ip.PortID == "":
@@ -250,7 +244,7 @@ var loadBalancerKind = kind[loadbalancers.LoadBalancer]{
 	describe: func(lb *loadbalancers.LoadBalancer) object { return object{id: lb.ID, name: lb.Name} },
 }
 
-// floatingIPKind are the floating IPs that the shoot's machines and Services left behind on the site.
+// floatingIPKind are the floating IPs that the shoot's Services left behind on the site.
 var floatingIPKind = kind[floatingips.FloatingIP]{
 	name:     "floating IP",
 	own:      ownedFloatingIPs,

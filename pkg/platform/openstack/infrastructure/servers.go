@@ -16,6 +16,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -36,6 +37,26 @@ var portKind = kind[ports.Port]{
 	own:      ownPorts,
 	describe: func(p *ports.Port) object { return object{id: p.ID, name: p.Name} },
 	remove:   networking(ports.Delete),
+}
+
+// machineFloatingIPKind are the floating IPs of the site's machines.
+var machineFloatingIPKind = kind[floatingips.FloatingIP]{
+	name: "floating IP",
+	own: func(ctx context.Context, f *flow) ([]floatingips.FloatingIP, error) {
+		found, err := floatingIPsOfProject(ctx, f)
+		return slices.DeleteFunc(found, func(ip floatingips.FloatingIP) bool { return !f.owner.OwnsForMachine(ip.Description) }), err
+	},
+	describe: func(ip *floatingips.FloatingIP) object { return object{id: ip.ID, name: ip.FloatingIP} },
+	remove:   networking(floatingips.Delete),
+}
+
+// floatingIPsOfProject lists all floating IPs in the project.
+func floatingIPsOfProject(ctx context.Context, f *flow) ([]floatingips.FloatingIP, error) {
+	project, err := f.session.ProjectID()
+	if err != nil {
+		return nil, err
+	}
+	return client.List(ctx, floatingips.List(f.network, floatingips.ListOpts{ProjectID: project}), floatingips.ExtractFloatingIPs)
 }
 
 var volumeKind = kind[volumes.Volume]{

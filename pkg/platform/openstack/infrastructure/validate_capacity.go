@@ -145,15 +145,11 @@ func (v quotaChecks) networkRoom(ctx context.Context, result *platform.Result) e
 	}
 	needs, addresses := v.needs(known), 0
 	if len(own) > 0 && slices.ContainsFunc(needs, func(n need) bool { return n.each[resourceFloatingIPs] > 0 }) {
-		found, err := ownedFloatingIPs(ctx, v.flow)
+		found, err := machineFloatingIPKind.own(ctx, v.flow)
 		if err != nil {
 			return err
 		}
-		for i := range found {
-			if v.owner.OwnsForMachine(found[i].Description) {
-				addresses++
-			}
-		}
+		addresses = len(found)
 	}
 	compare(needs, limit.leaves(amounts{resourcePorts: len(used), resourceFloatingIPs: addresses}), result)
 	return nil

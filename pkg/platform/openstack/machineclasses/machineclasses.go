@@ -63,27 +63,29 @@ func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineCl
 	}
 
 	status := request.Status.OpenStack
-	floatingNetworkID, err := floatingNetwork(status, settings.FloatingIP)
-	if err != nil {
-		return err
+	if settings.FloatingIP && status.FloatingNetworkID == "" {
+		return platform.NewError(platform.ClassConfiguration,
+			"floatingIP: the router of the site has no external network, so that machines cannot have floating IPs")
 	}
 	spec.OpenStack = &v1alpha1.OpenStackMachineSpec{
-		Connection:        connection,
-		ProjectID:         status.ProjectID,
-		Region:            status.Region,
-		FlavorID:          flavorID,
-		ImageID:           imageID,
-		AvailabilityZone:  request.Zone.OpenStack.AvailabilityZone,
-		NetworkID:         status.NetworkID,
-		SubnetID:          status.SubnetID,
-		SecurityGroupIDs:  withoutDuplicates(append([]string{status.SecurityGroupID}, securityGroupIDs...)),
-		KeyName:           status.KeyName,
-		RootDisk:          rootDisk(request),
-		DataDisks:         dataDisks(request),
-		ServerGroupID:     serverGroupID,
-		FloatingNetworkID: floatingNetworkID,
-		PodCIDRs:          request.PodCIDRs,
-		Metadata:          metadata(request.Pool, settings.MachineLabels),
+		Connection:       connection,
+		ProjectID:        status.ProjectID,
+		Region:           status.Region,
+		FlavorID:         flavorID,
+		ImageID:          imageID,
+		AvailabilityZone: request.Zone.OpenStack.AvailabilityZone,
+		NetworkID:        status.NetworkID,
+		SubnetID:         status.SubnetID,
+		SecurityGroupIDs: withoutDuplicates(append([]string{status.SecurityGroupID}, securityGroupIDs...)),
+		KeyName:          status.KeyName,
+		RootDisk:         rootDisk(request),
+		DataDisks:        dataDisks(request),
+		ServerGroupID:    serverGroupID,
+		PodCIDRs:         request.PodCIDRs,
+		Metadata:         metadata(request.Pool, settings.MachineLabels),
+	}
+	if settings.FloatingIP {
+		spec.OpenStack.FloatingNetworkID, spec.OpenStack.FloatingSubnetID = status.FloatingNetworkID, status.FloatingSubnetID
 	}
 	return nil
 }
@@ -192,18 +194,6 @@ func rootDisk(request platform.MachineClassRequest) *v1alpha1.OpenStackRootDisk 
 		return nil
 	}
 	return &v1alpha1.OpenStackRootDisk{Type: request.VolumeType.OpenStack.Type, Size: request.VolumeSize}
-}
-
-// floatingNetwork returns the external network of the machines' floating IPs, an empty string if they have none.
-func floatingNetwork(status *v1alpha1.OpenStackStatus, wanted bool) (string, error) {
-	if !wanted {
-		return "", nil
-	}
-	if status.FloatingNetworkID == "" {
-		return "", platform.NewError(platform.ClassConfiguration,
-			"floatingIP: the router of the site has no external network, so that machines cannot have floating IPs")
-	}
-	return status.FloatingNetworkID, nil
 }
 
 // dataDisks are the pool's data volumes. The pool's volume type takes precedence over that of the CloudProfile; without either, the site's

@@ -18,6 +18,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/floatingip"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
@@ -58,7 +59,7 @@ func (c *call) create(ctx context.Context) (*server, error) {
 		existing, free = []ports.Port{*port}, -1
 	}
 	port := &existing[max(free, 0)]
-	if err := c.ensureFloatingIP(ctx, port.ID, free < 0); err != nil {
+	if err := c.ensureFloatingIP(ctx, port, free < 0); err != nil {
 		return nil, err
 	}
 	return c.createServer(ctx, port)
@@ -86,6 +87,22 @@ func (c *call) createPort(ctx context.Context) (*ports.Port, error) {
 	return port, err
 }
 
+// ensureFloatingIP gives the port a floating IP if the machine has one. A port that was just created has none yet.
+func (c *call) ensureFloatingIP(ctx context.Context, port *ports.Port, created bool) (err error) {
+	spec := c.request.Spec.OpenStack
+	if spec.FloatingNetworkID == "" {
+		return nil
+	}
+	wanted := floatingip.Wanted{Description: c.owner.MachineDescription(c.request.Name), NetworkID: spec.FloatingNetworkID,
+		SubnetID: spec.FloatingSubnetID, PortID: port.ID}
+	if created {
+		_, err = floatingip.Create(ctx, c.network, wanted)
+	} else {
+		_, err = floatingip.Ensure(ctx, c.network, wanted)
+	}
+	return err
+}
+
 func (c *call) createServer(ctx context.Context, port *ports.Port) (*server, error) {
 	spec := c.request.Spec.OpenStack
 	metadata := maps.Clone(spec.Metadata)
@@ -95,6 +112,9 @@ func (c *call) createServer(ctx context.Context, port *ports.Port) (*server, err
 	maps.Copy(metadata, c.owner.Metadata())
 	metadata[owner.MetadataMachine] = c.request.Name
 	metadata[owner.MetadataPort] = port.ID
+	if spec.FloatingNetworkID != "" {
+		metadata[owner.MetadataFloatingIP] = "true"
+	}
 	if _, more := c.unanswered.Load(c.request.Name); more {
 		metadata[owner.MetadataMorePorts] = "true"
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/floatingip"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
 
@@ -52,6 +53,7 @@ func (c *call) delete(ctx context.Context) error {
 		if err := c.deleteUnusedPorts(ctx); err != nil {
 			return err
 		}
+		// The machine class of an interrupted deletion may no longer say that the machine had a floating IP.
 		if err := c.deleteFloatingIPs(ctx); err != nil {
 			return err
 		}
@@ -72,7 +74,7 @@ func (c *call) delete(ctx context.Context) error {
 	// While a server is being deleted, the compute API queries the networking API for the port and would be delayed if the port were missing.
 	errs := platform.Each(2, func(i int) error {
 		if i == 0 {
-			if err := c.deletePortOf(ctx, found); err != nil {
+			if err := c.deletePortOf(ctx, found); err != nil || found.Metadata[owner.MetadataFloatingIP] == "" {
 				return err
 			}
 			return c.deleteFloatingIPs(ctx)
@@ -97,6 +99,10 @@ func (c *call) findToDelete(ctx context.Context) (*server, error) {
 		return nil, nil
 	}
 	return found, err
+}
+
+func (c *call) deleteFloatingIPs(ctx context.Context) error {
+	return floatingip.DeleteUnused(ctx, c.network, c.owner.MachineDescription(c.request.Name))
 }
 
 // deletePortOf deletes the port of a deleted server unless another server shares it. Two servers of a machine share the port if a creation

@@ -33,6 +33,8 @@ const (
 	MetadataPort = "gardener-port"
 	// MetadataMorePorts is the metadata key of servers whose machine may have further ports: a request for one got no response.
 	MetadataMorePorts = "gardener-more-ports"
+	// MetadataFloatingIP is the metadata key of servers whose machine has a floating IP. The machine class may change.
+	MetadataFloatingIP = "gardener-floating-ip"
 	// MetadataPool is the metadata key of servers with the name of the worker pool.
 	MetadataPool = "gardener-pool"
 )
