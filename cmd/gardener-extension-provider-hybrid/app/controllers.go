@@ -24,6 +24,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/backup/swift"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/backupbucket"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/backupentry"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/backupstore"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/bastion"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/dnsrecord"
@@ -84,15 +85,15 @@ var controllers = []struct {
 		}},
 	{extensionsbackupbucket.ControllerName, defaultConcurrentReconciles,
 		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
-			return backupbucket.AddToManagerWithOptions(mgr, backupbucket.AddOptions{Options: common, Stores: stores})
+			return backupbucket.AddToManagerWithOptions(mgr, backupstore.AddOptions{Options: common, Stores: stores})
 		}},
 	{extensionsbackupentry.ControllerName, defaultConcurrentBackups,
 		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
-			return backupentry.AddToManagerWithOptions(mgr, backupentry.AddOptions{Options: common, Stores: stores})
+			return backupentry.AddToManagerWithOptions(mgr, backupstore.AddOptions{Options: common, Stores: stores})
 		}},
 	{backupentry.UsageControllerName, defaultConcurrentReconciles,
 		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
-			return backupentry.AddUsageToManagerWithOptions(mgr, backupentry.AddOptions{Options: common, Stores: stores})
+			return backupentry.AddUsageToManagerWithOptions(mgr, backupstore.AddOptions{Options: common, Stores: stores})
 		}},
 	{extensionsdnsrecord.ControllerName, defaultConcurrentRecords,
 		func(ctx context.Context, mgr manager.Manager, o *options, common setup.Options) error {

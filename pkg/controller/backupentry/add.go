@@ -11,33 +11,18 @@ import (
 	"github.com/gardener/gardener/extensions/pkg/controller/backupentry"
 	"github.com/gardener/gardener/extensions/pkg/controller/backupentry/genericactuator"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/backup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/backupstore"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 )
 
-// AddOptions are options to apply when adding the controllers of BackupEntries to the manager.
-type AddOptions struct {
-	setup.Options
-
-	// Stores are the supported kinds of stores.
-	Stores backup.Stores
-}
-
 // AddToManagerWithOptions adds a controller with the given options to the manager.
-func AddToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
-	if opts.Controller.RateLimiter == nil {
-		opts.Controller.RateLimiter = workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](backupstore.FirstBackoff,
-			backupstore.LastBackoff)
-	}
-	delegate := NewDelegate(backupstore.Opener{Reader: mgr.GetAPIReader(), Stores: opts.Stores},
+func AddToManagerWithOptions(mgr manager.Manager, opts backupstore.AddOptions) error {
+	opts.SetBackoff(backupstore.FirstBackoff, backupstore.LastBackoff)
+	delegate := NewDelegate(opts.Opener(mgr),
 		mgr.GetEventRecorder(v1alpha1.ExtensionName+"-backupentry"))
 	return backupentry.Add(mgr, backupentry.AddArgs{
 		Actuator:                  genericactuator.NewActuator(secretManager{mgr}, delegate),

@@ -36,14 +36,14 @@ const (
 )
 
 // AddUsageToManagerWithOptions adds the controller that measures backups to the manager.
-func AddUsageToManagerWithOptions(mgr manager.Manager, opts AddOptions) error {
+func AddUsageToManagerWithOptions(mgr manager.Manager, opts backupstore.AddOptions) error {
 	predicates := predicateutils.AddTypeAndClassPredicates([]predicate.Predicate{predicate.GenerationChangedPredicate{}},
 		backupstore.Classes(opts.ExtensionClasses), v1alpha1.ProviderType)
 	return builder.ControllerManagedBy(mgr).
 		Named(UsageControllerName).
 		WithOptions(opts.Controller).
 		Watches(&extensionsv1alpha1.BackupEntry{}, &handler.EnqueueRequestForObject{}, builder.WithPredicates(predicates...)).
-		Complete(&usageReconciler{client: mgr.GetClient(), opener: backupstore.Opener{Reader: mgr.GetAPIReader(), Stores: opts.Stores}})
+		Complete(&usageReconciler{client: mgr.GetClient(), opener: opts.Opener(mgr)})
 }
 
 type usageReconciler struct {

@@ -19,11 +19,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/backup"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/errorcodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
@@ -45,6 +47,19 @@ const (
 	// maxErrors is the maximum number of reported errors of a document or a Secret.
 	maxErrors = 3
 )
+
+// AddOptions are options to apply when adding a controller of backups to the manager.
+type AddOptions struct {
+	setup.Options
+
+	// Stores are the supported kinds of stores.
+	Stores backup.Stores
+}
+
+// Opener returns what opens the stores with Secrets from the API server.
+func (o AddOptions) Opener(mgr manager.Manager) Opener {
+	return Opener{Reader: mgr.GetAPIReader(), Stores: o.Stores}
+}
 
 // Classes returns those of the configured extension classes whose objects are supported: those of seeds, which have the class of shoots,
 // and those of gardens.
