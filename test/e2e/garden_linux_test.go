@@ -130,6 +130,30 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(message).To(BeEmpty())
 	})
 
+	steps.step("Create a bastion, change from where it is reached, and let it expire", func(ctx SpecContext) {
+		before, err := shoot.Left(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		bastion, err := shoot.NewBastion(ctx, "203.0.113.7/32")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(bastion.Spec).To(And(HaveField("SeedName", HaveValue(Equal(garden.SeedName))),
+			HaveField("ProviderType", HaveValue(Equal(garden.ProviderType)))))
+		Expect(l.WaitBastion(ctx, bastion, steps.tell)).To(Succeed())
+		Expect(shoot.LeftAtCloud(ctx, " "+bastion.Status.Ingress.IP+" ")).To(ConsistOf(ContainSubstring("floating IP")))
+		server, err := shoot.LeftAtCloud(ctx, ": server "+shoot.TechnicalID()+"-bastion-")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(server).To(HaveLen(1))
+		Expect(shoot.LeftAtCloud(ctx, "ingress IPv4 tcp 22-22 ")).To(HaveLen(2)) // to the bastion, and from it to the nodes
+		Expect(shoot.LeftAtCloud(ctx, "ingress IPv4 tcp 22-22 203.0.113.7/32")).To(HaveLen(1))
+
+		Expect(l.ExpireBastion(ctx, bastion, time.Now().Add(20*time.Second), "203.0.113.8/32")).To(Succeed())
+		Eventually(shoot.LeftAtCloud).WithContext(ctx).WithArguments("ingress IPv4 tcp 22-22 203.0.113.").WithTimeout(15 * time.Second).
+			Should(ConsistOf(ContainSubstring("203.0.113.8/32")))
+		Expect(shoot.LeftAtCloud(ctx, ": server "+shoot.TechnicalID()+"-bastion-")).To(Equal(server))
+		Expect(l.WaitNoBastion(ctx, bastion, steps.tell)).To(Succeed())
+		Expect(time.Now()).To(BeTemporally(">", bastion.Status.ExpirationTimestamp.Time))
+		Expect(shoot.Left(ctx)).To(ConsistOf(before))
+	})
+
 	steps.step("Scale the pool to two machines on each site", func(ctx SpecContext) {
 		since := time.Now()
 		Expect(shoot.Change(ctx, func(s *gardencorev1beta1.Shoot) error {

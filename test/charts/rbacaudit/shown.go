@@ -22,7 +22,7 @@ const (
 	Partitions Suite = "test/integration/partition"
 	// Repairs has Secrets of the extension that somebody else changed, and a ControlPlane that cannot be decoded any more when it is deleted.
 	Repairs Suite = "test/integration/controlplane"
-	// Charts runs the extension as its chart says, with a Bastion and the backups of a control plane that moved.
+	// Charts runs the extension as its chart says, with the backups of a control plane that moved.
 	Charts Suite = "test/charts"
 	// Reviews has bindings of all kinds, also some that the cache of the admission component does not have, and an old certificate of it.
 	Reviews Suite = "test/integration/admission"
@@ -55,8 +55,6 @@ var shown = map[Suite][]string{
 	},
 	Charts: {
 		"get backupentries.extensions.gardener.cloud" + ofExtension,
-		"patch bastions.extensions.gardener.cloud" + ofExtension,
-		"patch bastions/status.extensions.gardener.cloud" + ofExtension,
 	},
 	Reviews: {
 		"get secretbindings.core.gardener.cloud" + ofAdmission,
