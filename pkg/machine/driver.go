@@ -86,7 +86,7 @@ func NewDriver(machines platform.Registry[platform.Machines], timeouts Timeouts)
 func (d *hybridDriver) CreateMachine(ctx context.Context, req *driver.CreateMachineRequest) (*driver.CreateMachineResponse, error) {
 	return call(ctx, d, operationCreate, req.Machine, req.MachineClass, req.Secret,
 		func(ctx context.Context, t *target) (*driver.CreateMachineResponse, error) {
-			userData, err := userdata.Wrap(t.request.Spec.UserDataFormat, req.Secret.Data[userDataKey])
+			userData, err := userdata.ForMachine(t.request.Spec, req.Secret.Data[userDataKey])
 			if err != nil {
 				return nil, err
 			}

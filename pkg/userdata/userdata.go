@@ -8,6 +8,7 @@ package userdata
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
@@ -40,6 +41,17 @@ func FormatOf(image *v1alpha1.SiteMachineImage) v1alpha1.UserDataFormat {
 	return image.UserData.Format
 }
 
+// ForMachine returns the user data of a machine with the settings of its site, in the format of its image.
+func ForMachine(spec *v1alpha1.MachineProviderSpec, userData []byte) ([]byte, error) {
+	if spec.NodeSettings != nil {
+		var err error
+		if userData, err = withSettings(spec.NodeSettings, userData); err != nil {
+			return nil, err
+		}
+	}
+	return Wrap(spec.UserDataFormat, userData)
+}
+
 // Wrap returns user data in the format of the image. Only who creates the machine can wrap it, because machine-controller-manager replaces
 // the placeholder of the bootstrap token in plain text.
 func Wrap(format v1alpha1.UserDataFormat, userData []byte) ([]byte, error) {
@@ -68,5 +80,22 @@ func ignitionConfig(userData []byte) ([]byte, error) {
 		Ignition: ignition.Meta{Version: ignition.Version},
 		Storage:  ignition.Storage{Files: []ignition.File{ignition.NewFile(ignitionScriptPath, 0o700, userData)}},
 		Systemd:  ignition.Systemd{Units: []ignition.Unit{{Name: "gardener-user-data.service", Enabled: true, Contents: ignitionUnit}}},
+	})
+}
+
+// Extend returns an Ignition config that merges the config, which may be of any version of Ignition's third specification, with files and
+// units. Those of the config win. The error is of platform.ClassConfiguration.
+func Extend(config []byte, files []ignition.File, units ...ignition.Unit) ([]byte, error) {
+	switch version := ignition.VersionOf(config); {
+	case version == "":
+		return nil, platform.NewError(platform.ClassConfiguration, "the user data must be an Ignition config, because files are added to it")
+	case !strings.HasPrefix(version, "3."):
+		return nil, platform.NewError(platform.ClassConfiguration,
+			"the user data must be an Ignition config of version 3, because files are added to it, but has version %s", version)
+	}
+	return json.Marshal(ignition.Config{
+		Ignition: ignition.Meta{Version: ignition.Version, Config: ignition.References{Merge: []ignition.Resource{ignition.Data(config)}}},
+		Storage:  ignition.Storage{Files: files},
+		Systemd:  ignition.Systemd{Units: units},
 	})
 }

@@ -6,6 +6,7 @@ package validator
 
 import (
 	"context"
+	"slices"
 
 	extensionswebhook "github.com/gardener/gardener/extensions/pkg/webhook"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -27,7 +28,8 @@ func NewCloudProfileValidator(mgr manager.Manager) extensionswebhook.Validator {
 }
 
 // Validate validates a CloudProfile of type hybrid and refuses updates that remove what Shoots use. It warns of images that Gardener's
-// maintenance would assign to pools on sites which do not have them, and of addresses that control planes cannot reach.
+// maintenance would assign to pools on sites which do not have them, of addresses that control planes cannot reach, and of machines that
+// are replaced.
 func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj client.Object) error {
 	cloudProfile, old, err := typed[*gardencorev1beta1.CloudProfile](newObj, oldObj)
 	if err != nil {
@@ -59,8 +61,9 @@ func (v *cloudProfileValidator) Validate(ctx context.Context, newObj, oldObj cli
 	allErrs = append(allErrs, validation.ValidateEncryption(config, oldConfig, profileConfigPath)...)
 	if len(allErrs) == 0 {
 		warn(ctx, func() []string {
-			return append(imagesMissingOnSites(config, &cloudProfile.Spec),
-				validation.EndpointsInShoots(config, oldConfig, uses, profileConfigPath)...)
+			return slices.Concat(imagesMissingOnSites(config, &cloudProfile.Spec),
+				validation.EndpointsInShoots(config, oldConfig, uses, profileConfigPath),
+				validation.NodeSettingsInShoots(config, oldConfig, uses, profileConfigPath))
 		})
 	}
 	return allErrs.ToAggregate()

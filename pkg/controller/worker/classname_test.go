@@ -101,6 +101,11 @@ var (
 				v1alpha1.SiteZone{Name: "cloud-a", Blocks: toyapi.Blocks(&toyapi.Zone{Shelf: "raw-cloud-a"})})
 		}},
 	}
+	rollsOneSite = []change{
+		{"the `nodeSettings` of its site change in the CloudProfile", func(s *shoot) {
+			s.profile.Sites[0].NodeSettings = &v1alpha1.NodeSettings{NTPServers: []string{"ntp.example.com"}}
+		}},
+	}
 	rollsNothing = []change{
 		{"a zone is added to the pool or removed from it, including the first zone",
 			func(s *shoot) { s.namedPool("a").Zones = []string{"cloud-b", "rack-1", "cloud-c"} }},
@@ -195,6 +200,7 @@ var _ = Describe("Machine class names", func() {
 	}
 	Context("a change that rolls all zones", func() { rows(rollsAllZones, "cloud-a", "cloud-b", "rack-1") })
 	Context("a change that rolls one zone", func() { rows(rollsOneZone, "cloud-a") })
+	Context("a change that rolls the zones of one site", func() { rows(rollsOneSite, "cloud-a", "cloud-b") })
 	Context("a change that rolls nothing", func() { rows(rollsNothing) })
 
 	It("has a row for each line of the document", func() {
@@ -214,7 +220,7 @@ var _ = Describe("Machine class names", func() {
 				lines = append(lines, strings.TrimSpace(item))
 			}
 		}
-		for _, c := range slices.Concat(rollsAllZones, rollsOneZone, rollsNothing) {
+		for _, c := range slices.Concat(rollsAllZones, rollsOneZone, rollsOneSite, rollsNothing) {
 			expected = append(expected, c.line)
 		}
 		Expect(lines).To(Equal(expected))

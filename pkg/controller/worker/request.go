@@ -5,6 +5,7 @@
 package worker
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -135,19 +136,31 @@ func volume(f *facts, z *zone, what string, typeName *string, size string, encry
 }
 
 // className returns the name of the zone's machine class. A new name rolls the machines of the zone. In addition to Gardener's inputs the
-// hash covers the zone's site, the pool's data volumes and the inputs of the platform; docs/usage/node-rolling.md lists all of them. The
-// latter two are omitted for pools that are updated in place, because an update does not change the volumes of an existing machine.
-func className(f *facts, z *zone, platformInputs []string) (string, error) {
+// hash covers the zone's site, the pool's data volumes and the inputs of the site; docs/usage/node-rolling.md lists all of them. The latter
+// two are omitted for pools that are updated in place, because an update does not change the volumes of an existing machine.
+func className(f *facts, z *zone, siteInputs []string) (string, error) {
 	inPlace := []string{z.siteName}
 	additional := []string{z.siteName}
 	for _, volume := range z.spec.DataVolumes {
 		additional = append(additional, fmt.Sprintf("%s/%s/%s", volume.Name, volume.Size, ptr.Deref(volume.Type, "")))
 	}
-	additional = append(additional, slices.Sorted(slices.Values(platformInputs))...)
+	additional = append(additional, slices.Sorted(slices.Values(siteInputs))...)
 
 	hash, err := worker.WorkerPoolHash(*z.spec, f.cluster, additional, inPlace)
 	if err != nil {
 		return "", platform.NewError(platform.ClassConfiguration, "hash of the pool: %w", err)
 	}
 	return fmt.Sprintf("%s-%s", z.deploymentName, hash), nil
+}
+
+// siteInputs returns what rolls the machines of the request in addition to Gardener's inputs: that of the platform and the settings of the
+// site's machines.
+func siteInputs(machineClasses platform.MachineClasses, request platform.MachineClassRequest) ([]string, error) {
+	inputs := machineClasses.RollsFor(request)
+	settings := request.Site.Profile.NodeSettings
+	if settings == nil {
+		return inputs, nil
+	}
+	encoded, err := json.Marshal(settings)
+	return append(inputs, "nodeSettings/"+string(encoded)), err
 }

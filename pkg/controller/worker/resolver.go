@@ -109,7 +109,11 @@ func (r resolver) describe(f *facts, z *resolved) (platform.MachineClassRequest,
 	}
 	z.machineType, z.image = request.MachineType, image
 	z.labels = machineClasses.NodeLabels(request.Site, request.Zone)
-	z.className, err = className(f, z.zone, machineClasses.RollsFor(request))
+	inputs, err := siteInputs(machineClasses, request)
+	if err != nil {
+		return request, nil, err
+	}
+	z.className, err = className(f, z.zone, inputs)
 	return request, machineClasses, err
 }
 
@@ -122,7 +126,8 @@ func (r resolver) ask(ctx context.Context, f *facts, z *resolved) (<-chan answer
 	if z.hasClass(z.className) {
 		request.Rolling = nil
 	}
-	spec := &v1alpha1.MachineProviderSpec{Site: z.siteName, Shoot: f.cluster.Shoot.Status.TechnicalID}
+	spec := &v1alpha1.MachineProviderSpec{Site: z.siteName, Shoot: f.cluster.Shoot.Status.TechnicalID,
+		NodeSettings: z.site.Profile.NodeSettings}
 	if z.image.Site.UserData != nil {
 		spec.UserDataFormat = z.image.Site.UserData.Format
 	}

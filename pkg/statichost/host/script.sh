@@ -16,7 +16,7 @@ root=
 # Files in the places are copied before a host becomes a machine, and are the same after it.
 places='etc opt usr/local root var/spool/cron'
 # State is moved aside before, and back after it.
-state='var/lib/kubelet var/lib/containerd var/lib/cni var/lib/etcd var/lib/gardener-node-agent var/log/pods var/log/containers'
+state='var/lib/kubelet var/lib/containerd var/lib/cni var/lib/etcd var/lib/gardener-node-agent var/lib/ca-certificates-local var/log/pods var/log/containers'
 # What others write at any time is neither compared nor restored.
 volatile='-path etc/resolv.conf -o -path etc/mtab -o -path etc/adjtime -o -path etc/ld.so.cache -o -path etc/machine-id -o -path etc/.updated'
 base=var/lib/static-host

@@ -61,6 +61,9 @@ type CloudProfileSite struct {
 	// MaximumMachines is the maximum number of machines that one shoot may have on the site, over all of its pools. Default: no maximum.
 	// +optional
 	MaximumMachines *int32 `json:"maximumMachines,omitempty"`
+	// NodeSettings are settings of the site's machines that hold from their first boot on. A change replaces the machines of the site.
+	// +optional
+	NodeSettings *NodeSettings `json:"nodeSettings,omitempty"`
 	// OpenStack makes the site an OpenStack site.
 	// +optional
 	OpenStack *OpenStackProfile `json:"openstack,omitempty"`
@@ -97,6 +100,41 @@ type Proxy struct {
 	// URL is the proxy's address with the scheme http or https.
 	URL string `json:"url"`
 	// NoProxy lists hosts, domains and CIDRs that are reached directly.
+	// +optional
+	NoProxy []string `json:"noProxy,omitempty"`
+}
+
+// NodeSettings are settings of the operating system of a site's machines. At least one field must be set.
+type NodeSettings struct {
+	// NTPServers are the names or IP addresses of the time servers, for systemd-timesyncd and chrony.
+	// +optional
+	NTPServers []string `json:"ntpServers,omitempty"`
+	// RegistryMirrors are the mirrors of image registries, for containerd.
+	// +optional
+	RegistryMirrors []RegistryMirror `json:"registryMirrors,omitempty"`
+	// Proxy is the HTTP proxy of containerd, gardener-node-init, gardener-node-agent and kubelet.
+	// +optional
+	Proxy *NodeProxy `json:"proxy,omitempty"`
+	// CABundle is a PEM bundle of certificate authorities that the operating system trusts in addition to its own.
+	// +optional
+	CABundle string `json:"caBundle,omitempty"`
+}
+
+// RegistryMirror are the mirrors of an image registry.
+type RegistryMirror struct {
+	// Upstream is the host of the registry as in the names of images, with its port if there is one, or _default for all registries
+	// without an entry.
+	Upstream string `json:"upstream"`
+	// Endpoints are the URLs of the mirrors, which are tried in this order before the registry itself. A URL with a path replaces the path
+	// of the registry's API.
+	Endpoints []string `json:"endpoints"`
+}
+
+// NodeProxy is the HTTP proxy of machines.
+type NodeProxy struct {
+	// URL is the proxy's address with the scheme http or https, for requests of both schemes.
+	URL string `json:"url"`
+	// NoProxy lists hosts, domains, IP addresses and CIDRs that are reached directly.
 	// +optional
 	NoProxy []string `json:"noProxy,omitempty"`
 }

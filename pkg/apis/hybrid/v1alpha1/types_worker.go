@@ -170,6 +170,9 @@ type MachineProviderSpec struct {
 	// UserDataFormat is the format of the user data.
 	// +optional
 	UserDataFormat UserDataFormat `json:"userDataFormat,omitempty"`
+	// NodeSettings are the settings of the site's machines, which are added to the user data.
+	// +optional
+	NodeSettings *NodeSettings `json:"nodeSettings,omitempty"`
 	// OpenStack is the machine on an OpenStack site.
 	// +optional
 	OpenStack *OpenStackMachineSpec `json:"openstack,omitempty"`

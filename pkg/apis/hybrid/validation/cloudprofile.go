@@ -128,6 +128,7 @@ func validateSiteSettings(site *v1alpha1.CloudProfileSite, fldPath *field.Path) 
 		allErrs = append(allErrs, validatePositiveDuration(timeouts.Health, timeoutsPath.Child("health"))...)
 		allErrs = append(allErrs, validatePositiveDuration(timeouts.Drain, timeoutsPath.Child("drain"))...)
 	}
+	allErrs = append(allErrs, validateNodeSettings(site.NodeSettings, fldPath.Child("nodeSettings"))...)
 	return append(allErrs, validateQuarantine(site.Quarantine, fldPath.Child("quarantine"))...)
 }
 

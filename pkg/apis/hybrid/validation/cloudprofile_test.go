@@ -120,6 +120,75 @@ var _ = Describe("#ValidateCloudProfileConfig", func() {
 		}), problem{invalid, "c.sites[0].proxy.noProxy[0]"}, problem{invalid, "c.sites[0].proxy.noProxy[1]"}),
 	)
 
+	DescribeTable("settings of nodes",
+		func(change func(*v1alpha1.NodeSettings), problems ...problem) {
+			ca, _ := newCertificate()
+			settings := &v1alpha1.NodeSettings{
+				NTPServers: []string{"ntp.example.com", "192.0.2.1", "2001:db8::1"},
+				RegistryMirrors: []v1alpha1.RegistryMirror{
+					{Upstream: "docker.io", Endpoints: []string{"https://mirror.example.com", "https://harbor.example.com:8443/v2/docker_hub"}},
+					{Upstream: "registry.example.com:5000", Endpoints: []string{"http://192.0.2.2"}},
+					{Upstream: "_default", Endpoints: []string{"https://[2001:db8::2]:5000"}},
+				},
+				Proxy: &v1alpha1.NodeProxy{URL: "http://proxy.example.com:3128",
+					NoProxy: []string{"10.0.0.0/8", "2001:db8::/32", "192.0.2.1", ".example.com", "*.example.com", "api.example.com:443", "*"}},
+				CABundle: ca + ca,
+			}
+			change(settings)
+			validate(on(0, func(s *v1alpha1.CloudProfileSite) { s.NodeSettings = settings }), problems...)
+		},
+		Entry("all", func(*v1alpha1.NodeSettings) {}),
+		Entry("none", func(s *v1alpha1.NodeSettings) { *s = v1alpha1.NodeSettings{} }, problem{required, "c.sites[0].nodeSettings"}),
+		Entry("too large", func(s *v1alpha1.NodeSettings) { s.CABundle = strings.Repeat(s.CABundle, 30) },
+			problem{tooLong, "c.sites[0].nodeSettings"}),
+		Entry("time servers that are none", func(s *v1alpha1.NodeSettings) {
+			s.NTPServers = []string{"", "a b", "a\nNTP=b", "$(id)", "fe80::1%eth0", "ntp", "ntp"}
+		}, problem{invalid, "c.sites[0].nodeSettings.ntpServers[0]"}, problem{invalid, "c.sites[0].nodeSettings.ntpServers[1]"},
+			problem{invalid, "c.sites[0].nodeSettings.ntpServers[2]"}, problem{invalid, "c.sites[0].nodeSettings.ntpServers[3]"},
+			problem{invalid, "c.sites[0].nodeSettings.ntpServers[4]"}, problem{duplicate, "c.sites[0].nodeSettings.ntpServers[6]"}),
+		Entry("registries that are none", func(s *v1alpha1.NodeSettings) {
+			s.RegistryMirrors[0].Upstream, s.RegistryMirrors[1].Upstream, s.RegistryMirrors[2].Upstream = "../../x", "https://docker.io", "a:0"
+		}, problem{invalid, "c.sites[0].nodeSettings.registryMirrors[0].upstream"},
+			problem{invalid, "c.sites[0].nodeSettings.registryMirrors[1].upstream"},
+			problem{invalid, "c.sites[0].nodeSettings.registryMirrors[2].upstream"}),
+		Entry("a registry twice", func(s *v1alpha1.NodeSettings) { s.RegistryMirrors[1].Upstream = "docker.io" },
+			problem{duplicate, "c.sites[0].nodeSettings.registryMirrors[1].upstream"}),
+		Entry("mirrors that are none", func(s *v1alpha1.NodeSettings) {
+			s.RegistryMirrors[0].Endpoints = nil
+			s.RegistryMirrors[1].Endpoints = []string{"mirror", "https://u:p@mirror", "https://m/a\"b", "https://m/%41", "https://m", "https://m"}
+		}, problem{required, "c.sites[0].nodeSettings.registryMirrors[0].endpoints"},
+			problem{invalid, "c.sites[0].nodeSettings.registryMirrors[1].endpoints[0]"},
+			problem{invalid, "c.sites[0].nodeSettings.registryMirrors[1].endpoints[1]"},
+			problem{invalid, "c.sites[0].nodeSettings.registryMirrors[1].endpoints[2]"},
+			problem{invalid, "c.sites[0].nodeSettings.registryMirrors[1].endpoints[3]"},
+			problem{duplicate, "c.sites[0].nodeSettings.registryMirrors[1].endpoints[5]"}),
+		Entry("no proxy", func(s *v1alpha1.NodeSettings) { s.Proxy.URL = "" }, problem{required, "c.sites[0].nodeSettings.proxy.url"}),
+		Entry("a proxy with credentials", func(s *v1alpha1.NodeSettings) { s.Proxy.URL = "http://u:p@proxy" },
+			problem{invalid, "c.sites[0].nodeSettings.proxy.url"}),
+		Entry("a proxy with a variable of systemd", func(s *v1alpha1.NodeSettings) { s.Proxy.URL = "http://proxy/%25n" },
+			problem{invalid, "c.sites[0].nodeSettings.proxy.url"}),
+		Entry("exceptions of the proxy that are none", func(s *v1alpha1.NodeSettings) {
+			s.Proxy.NoProxy = []string{"a,b", "", "a\"", "a\nb", "10.0.0.0/33"}
+		}, problem{invalid, "c.sites[0].nodeSettings.proxy.noProxy[0]"}, problem{invalid, "c.sites[0].nodeSettings.proxy.noProxy[1]"},
+			problem{invalid, "c.sites[0].nodeSettings.proxy.noProxy[2]"}, problem{invalid, "c.sites[0].nodeSettings.proxy.noProxy[3]"},
+			problem{invalid, "c.sites[0].nodeSettings.proxy.noProxy[4]"}),
+		Entry("a private key", func(s *v1alpha1.NodeSettings) { _, s.CABundle = newCertificate() },
+			problem{invalid, "c.sites[0].nodeSettings.caBundle"}),
+		Entry("spaces", func(s *v1alpha1.NodeSettings) { s.CABundle = " \n" }, problem{invalid, "c.sites[0].nodeSettings.caBundle"}),
+	)
+
+	It("warns of machines that are replaced", func() {
+		changed := newProfile()
+		for i := range changed.Sites {
+			changed.Sites[i].NodeSettings = &v1alpha1.NodeSettings{NTPServers: []string{"ntp"}}
+		}
+		shoots := []ProfileUse{{Shoot: "p/s", Sites: []string{"cloud"}}}
+		Expect(NodeSettingsInShoots(changed, newProfile(), shoots, field.NewPath("c"))).To(ConsistOf(
+			`c.sites[0].nodeSettings: the machines of site "cloud" are replaced when their Shoots are reconciled: p/s`))
+		Expect(NodeSettingsInShoots(changed, changed, shoots, nil)).To(BeEmpty())
+		Expect(NodeSettingsInShoots(changed, nil, shoots, nil)).To(BeEmpty())
+	})
+
 	Describe("TLS", func() {
 		var ca, key string
 		BeforeEach(func() { ca, key = newCertificate() })

@@ -15,14 +15,15 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/userdata"
 )
 
-var _ = Describe("AddFiles", func() {
+var _ = Describe("Files", func() {
 	const original = `{"ignition":{"version":"3.5.0"},"storage":{"luks":[{"name":"kept"}]}}`
 
 	It("keeps the config byte for byte and adds the files", func() {
-		extended, err := bootdata.AddFiles([]byte(original), bootdata.HostnameFile("rack-7"),
-			bootdata.NetworkFile([]byte("[Match]\nName=eth0\n")))
+		extended, err := userdata.Extend([]byte(original), []ignition.File{bootdata.HostnameFile("rack-7"),
+			bootdata.NetworkFile([]byte("[Match]\nName=eth0\n"))})
 		Expect(err).NotTo(HaveOccurred())
 
 		var config ignition.Config
@@ -40,7 +41,7 @@ var _ = Describe("AddFiles", func() {
 
 	DescribeTable("what nothing can be added to",
 		func(userData string) {
-			_, err := bootdata.AddFiles([]byte(userData))
+			_, err := userdata.Extend([]byte(userData), nil)
 			Expect(err).To(HaveOccurred())
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		},

@@ -25,6 +25,7 @@ import (
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/userdata"
 )
 
 const (
@@ -174,7 +175,7 @@ func (i *Inventory) writeIgnition(ctx context.Context, claim *metalv1alpha1.Serv
 	if len(data.NetworkData) > 0 {
 		files = append(files, bootdata.NetworkFile(data.NetworkData))
 	}
-	config, err := bootdata.AddFiles(data.UserData, files...)
+	config, err := userdata.Extend(data.UserData, files)
 	if err != nil {
 		return err
 	}

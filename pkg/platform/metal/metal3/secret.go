@@ -16,6 +16,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/hosts"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/userdata"
 )
 
 const (
@@ -44,7 +45,7 @@ func secretOf(host *metal3v1alpha1.BareMetalHost, machine string, data inventory
 	userData := data.UserData
 	if ignition.VersionOf(userData) != "" {
 		var err error
-		if userData, err = bootdata.AddFiles(userData, bootdata.HostnameFile(data.NodeName)); err != nil {
+		if userData, err = userdata.Extend(userData, []ignition.File{bootdata.HostnameFile(data.NodeName)}); err != nil {
 			return nil, err
 		}
 	}
