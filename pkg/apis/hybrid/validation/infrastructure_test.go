@@ -64,11 +64,21 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 			c.Networks.Nodes = append(c.Networks.Nodes, "2001:db8::/56")
 			c.Sites[0].Nodes = append(c.Sites[0].Nodes, "2001:db8::/64")
 			c.Sites[1].Nodes = append(c.Sites[1].Nodes, "2001:db8:0:1::/64")
+		}, problem{forbidden, "i.sites[0].nodes"}),
+		Entry("two families of the network of an OpenStack site without a part of its own", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
+			c.Networks.Nodes = append(c.Networks.Nodes, "2001:db8::/56")
+			c.Sites = c.Sites[:1]
+			c.Sites[0].Nodes = nil
+		}, problem{required, "i.sites[0].nodes"}, problem{forbidden, "i.sites[0].nodes"}),
+		Entry("two families without an OpenStack site", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
+			c.Networks.Nodes = append(c.Networks.Nodes, "2001:db8::/56")
+			c.Sites = c.Sites[1:]
+			c.Sites[0].Nodes = append(c.Sites[0].Nodes, "2001:db8:0:1::/64")
 		}),
 		Entry("site without a family of the network", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
 			c.Networks.Nodes = append(c.Networks.Nodes, "2001:db8::/56")
 			c.Sites[0].Nodes = append(c.Sites[0].Nodes, "2001:db8::/64")
-		}, problem{invalid, "i.sites[1].nodes"}),
+		}, problem{forbidden, "i.sites[0].nodes"}, problem{invalid, "i.sites[1].nodes"}),
 		Entry("site outside of the network", nodes(1, "10.251.0.0/24"), problem{invalid, "i.sites[1].nodes"}),
 		Entry("site larger than the network", nodes(1, "10.0.0.0/8"), problem{invalid, "i.sites[1].nodes"}, problem{invalid, "i.sites[1].nodes"}),
 		Entry("sites overlap", nodes(1, "10.250.32.0/24"), problem{invalid, "i.sites[1].nodes"}),

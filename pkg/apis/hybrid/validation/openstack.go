@@ -198,10 +198,13 @@ func (openStack) infrastructure(s *v1alpha1.InfrastructureSite, infrastructure *
 	var (
 		config  = ptr.Deref(s.OpenStack, v1alpha1.OpenStackInfrastructure{})
 		profile = site.OpenStack
+		allErrs field.ErrorList
 	)
+	if len(s.Nodes) > 1 || len(s.Nodes) == 0 && len(infrastructure.Networks.Nodes) > 1 {
+		allErrs = append(allErrs, field.Forbidden(fldPath.Child("nodes"), "must be one range: an OpenStack site has one subnet"))
+	}
 	fldPath = fldPath.Child("openstack")
 
-	var allErrs field.ErrorList
 	poolPath := fldPath.Child("floatingPoolName")
 	if config.FloatingPoolName == "" {
 		if config.Router == nil {

@@ -19,8 +19,8 @@ import (
 const needsRoutes = "pods of other nodes need routes in the node network, which are not created at all sites"
 
 // ValidatePodNetwork validates the pod network of a Shoot with the infrastructure. carried is the smallest MTU of the
-// sites' node networks in bytes, zero if unknown. Unknown network types are ignored. fldPath is the path of
-// the networking.
+// sites' node networks in bytes, zero if unknown. The configuration of unknown network types
+// is ignored. fldPath is the path of the networking.
 func ValidatePodNetwork(networking *gardencorev1beta1.Networking, infrastructure *v1alpha1.InfrastructureConfig, carried int32,
 	fldPath *field.Path) field.ErrorList {
 	if networking == nil || networking.Type == nil {
@@ -36,6 +36,10 @@ func ValidatePodNetwork(networking *gardencorev1beta1.Networking, infrastructure
 		v.several = len(infrastructure.Sites) > 1
 		v.routed = infrastructure.Networks.Topology == v1alpha1.TopologyRouted
 	}
+	if v.ipv4 && v.ipv6 {
+		v.errs = append(v.errs, field.Forbidden(fldPath.Child("ipFamilies"),
+			"must be one IP family: Gardener supports two only without the overlay, but "+needsRoutes))
+	}
 	var validate func()
 	switch *networking.Type {
 	case podnetwork.TypeCalico:
@@ -43,7 +47,7 @@ func ValidatePodNetwork(networking *gardencorev1beta1.Networking, infrastructure
 	case podnetwork.TypeCilium:
 		validate = v.validateCilium
 	default:
-		return nil
+		return v.errs
 	}
 
 	fields, err := podnetwork.Read(networking.ProviderConfig)

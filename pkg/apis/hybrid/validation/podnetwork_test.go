@@ -38,6 +38,17 @@ var _ = Describe("#ValidatePodNetwork", func() {
 		validate("other", newRouted(), `[]`)
 	})
 
+	It("accepts one IP family only", func() {
+		families := []gardencorev1beta1.IPFamily{gardencorev1beta1.IPFamilyIPv4, gardencorev1beta1.IPFamilyIPv6}
+		for _, networkType := range []string{"cilium", "calico", "other"} {
+			networking := &gardencorev1beta1.Networking{Type: &networkType, IPFamilies: families[:1],
+				ProviderConfig: &runtime.RawExtension{Raw: []byte(`{"vxlan":{"enabled":true}}`)}}
+			Expect(ValidatePodNetwork(networking, newRouted(), 0, field.NewPath("n"))).To(BeEmpty())
+			networking.IPFamilies = families
+			Expect(ValidatePodNetwork(networking, newRouted(), 0, field.NewPath("n"))).To(haveProblems([]problem{{forbidden, "n.ipFamilies"}}))
+		}
+	})
+
 	It("does not know the MTU of pods if nobody says that of nodes", func() {
 		networking := &gardencorev1beta1.Networking{Type: new("cilium"), ProviderConfig: &runtime.RawExtension{Raw: []byte(`{"mtu":9000}`)}}
 		Expect(ValidatePodNetwork(networking, newRouted(), 0, nil)).To(BeEmpty())
