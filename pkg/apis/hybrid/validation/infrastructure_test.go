@@ -65,7 +65,7 @@ var _ = Describe("#ValidateInfrastructureConfig", func() {
 			c.Sites[0].Nodes = append(c.Sites[0].Nodes, "2001:db8::/64")
 			c.Sites[1].Nodes = append(c.Sites[1].Nodes, "2001:db8:0:1::/64")
 		}, problem{forbidden, "i.sites[0].nodes"}),
-		Entry("two families of the network of an OpenStack site without a part of its own", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
+		Entry("two families of the network of an OpenStack site", func(c *infrastructure, _ *gardencorev1beta1.Networking) {
 			c.Networks.Nodes = append(c.Networks.Nodes, "2001:db8::/56")
 			c.Sites = c.Sites[:1]
 			c.Sites[0].Nodes = nil

@@ -125,8 +125,8 @@ func isProxyException(value string) bool {
 	return isHost(value) || isHostPort(strings.TrimPrefix(strings.TrimPrefix(value, "*"), "."))
 }
 
-// NodeSettingsInShoots returns warnings about sites whose machines are replaced because their settings change. old may be nil. fldPath is the
-// path of the configuration.
+// NodeSettingsInShoots returns warnings about sites whose machines are replaced because their settings change. old may be nil. fldPath is
+// the path of the configuration.
 func NodeSettingsInShoots(config, old *v1alpha1.CloudProfileConfig, uses []ProfileUse, fldPath *field.Path) []string {
 	var warnings []string
 	for i := range config.Sites {
