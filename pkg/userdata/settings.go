@@ -20,12 +20,17 @@ import (
 // shellRegexp matches the first line of scripts that other commands of a shell can be added to.
 var shellRegexp = regexp.MustCompile(`^#! ?/(usr/)?bin/(env )?(ba|da)?sh[^\n]*\n`)
 
-// settingsHead begins the settings. Contents are encoded, so that none of them is a command.
-const settingsHead = `# Settings of the site.
+// settingsHead begins the settings, and settingsTail ends them. Contents are encoded, so that none of them is a command. What fails does not
+// keep the machine from what is next.
+const (
+	settingsHead = `# Settings of the site.
 (
+set +e
 umask 022
 site_file() { mkdir -p "${1%/*}" && printf %s "$2" | base64 -d >"$1"; }
 `
+	settingsTail = ":\n)\n"
+)
 
 // proxiedUnits are the units whose requests go through the proxy.
 var proxiedUnits = []string{"containerd", "gardener-node-init", "gardener-node-agent", "kubelet"}
@@ -108,7 +113,7 @@ func settingsScript(settings *v1alpha1.NodeSettings) []byte {
 	if settings.Proxy != nil || settings.CABundle != "" {
 		script.WriteString("systemctl try-restart containerd\n")
 	}
-	script.WriteString(")\n")
+	script.WriteString(settingsTail)
 	return []byte(script.String())
 }
 

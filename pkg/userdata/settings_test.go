@@ -81,6 +81,13 @@ Environment="HTTP_PROXY=http://proxy.example.com:3128" "HTTPS_PROXY=http://proxy
 		Expect(check.CombinedOutput()).To(BeEmpty())
 	})
 
+	It("does not keep a machine from what is next if nothing of it succeeds", func(ctx SpecContext) {
+		run := exec.CommandContext(ctx, "/bin/sh", "-e")
+		run.Env = []string{"PATH=/nonexistent"}
+		run.Stdin = strings.NewReader(combined(settings(), "", "#!/bin/bash -e\n"+rest))
+		Expect(run.Output()).To(BeEquivalentTo("user data\n"))
+	})
+
 	DescribeTable("writes what is set, and nothing else",
 		func(change func(*v1alpha1.NodeSettings), paths ...string) {
 			s := &v1alpha1.NodeSettings{}
