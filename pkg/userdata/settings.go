@@ -20,8 +20,8 @@ import (
 // shellRegexp matches the first line of scripts that other commands of a shell can be added to.
 var shellRegexp = regexp.MustCompile(`^#! ?/(usr/)?bin/(env )?(ba|da)?sh[^\n]*\n`)
 
-// settingsHead begins the settings, and settingsTail ends them. Contents are encoded, so that none of them is a command. What fails does not
-// keep the machine from what is next.
+// settingsHead begins the settings, and settingsTail ends them. Contents are encoded, so that none of them is a command. What fails does
+// not keep the machine from what is next.
 const (
 	settingsHead = `# Settings of the site.
 (
