@@ -205,7 +205,7 @@ var _ = Describe("Charts", func() {
 		args := strings.Join(deploymentOf(objects).Spec.Template.Spec.Containers[0].Args, "\n")
 		Expect(args).To(And(ContainSubstring("--extension-classes=garden\n"),
 			ContainSubstring("--controllers=backupbucket,backupentry,backupusage,dnsrecord,heartbeat\n"),
-			ContainSubstring("--disable-webhooks=backup,backup-copy,controlplane,network\n")))
+			ContainSubstring("--disable-webhooks=backup,backup-copy,controlplane,network,seedprovider\n")))
 		Expect(deploymentOf(objects).Spec.Template.Spec.PriorityClassName).To(Equal("gardener-garden-system-200"))
 		Expect(named(objects, "ClusterFilter")).To(BeEmpty())
 		Expect(named(objects, "ServiceMonitor")).To(ConsistOf(HavePrefix("garden-")))

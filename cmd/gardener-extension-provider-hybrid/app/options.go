@@ -25,6 +25,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/backup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/network"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/webhook/seedprovider"
 )
 
 const (
@@ -148,6 +149,7 @@ func newOptions() *options {
 			webhookcmd.Switch(backup.GardenWebhookName, backup.NewForGardens),
 			webhookcmd.Switch(controlplane.WebhookName, controlplane.New),
 			webhookcmd.Switch(network.WebhookName, network.New),
+			webhookcmd.Switch(seedprovider.WebhookName, seedprovider.New),
 		))
 	o.all = extensionscmdcontroller.NewOptionAggregator(
 		o.rest,

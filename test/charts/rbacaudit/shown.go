@@ -24,6 +24,8 @@ const (
 	Repairs Suite = "test/integration/controlplane"
 	// Charts runs the extension as its chart says, with the backups of a control plane that moved.
 	Charts Suite = "test/charts"
+	// Webhooks has etcds with volumes that the Seed configures.
+	Webhooks Suite = "test/integration/webhooks"
 	// Reviews has bindings of all kinds, also some that the cache of the admission component does not have, and an old certificate of it.
 	Reviews Suite = "test/integration/admission"
 )
@@ -55,6 +57,10 @@ var shown = map[Suite][]string{
 	},
 	Charts: {
 		"get backupentries.extensions.gardener.cloud" + ofExtension,
+	},
+	Webhooks: {
+		"get namespaces" + ofExtension,
+		"list persistentvolumeclaims" + ofExtension,
 	},
 	Reviews: {
 		"get secretbindings.core.gardener.cloud" + ofAdmission,

@@ -39,6 +39,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&MachineProviderSpec{},
 		&PlanReport{},
 		&PreflightReport{},
+		&SeedConfig{},
 		&StatusReport{},
 		&WorkerConfig{},
 		&WorkerStatus{},
