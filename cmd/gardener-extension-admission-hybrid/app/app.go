@@ -14,6 +14,7 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
+	seedmanagementv1alpha1 "github.com/gardener/gardener/pkg/apis/seedmanagement/v1alpha1"
 	gardenerhealthz "github.com/gardener/gardener/pkg/healthz"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -99,7 +100,8 @@ func run(ctx context.Context, o *options) error {
 }
 
 func addToScheme(scheme *runtime.Scheme) error {
-	return errors.Join(kubernetesscheme.AddToScheme(scheme), gardencorev1beta1.AddToScheme(scheme), securityv1alpha1.AddToScheme(scheme))
+	return errors.Join(kubernetesscheme.AddToScheme(scheme), gardencorev1beta1.AddToScheme(scheme), securityv1alpha1.AddToScheme(scheme),
+		seedmanagementv1alpha1.AddToScheme(scheme))
 }
 
 // runtimeClusterConfig returns the config of the cluster that the process runs in, nil if it does not run in a cluster.

@@ -57,6 +57,7 @@ func newOptions() *options {
 				webhookcmd.Switch(mutator.Name, mutator.New),
 				webhookcmd.Switch(validator.Name, validator.New),
 				webhookcmd.Switch(validator.BindingsValidatorName, validator.NewBindingsWebhook),
+				webhookcmd.Switch(validator.ManagedSeedsValidatorName, validator.NewManagedSeedsWebhook),
 				webhookcmd.Switch(validator.SecretsValidatorName, validator.NewSecretsWebhook),
 			),
 		),

@@ -45,7 +45,7 @@ var _ = Describe("Flags", func() {
 			"--webhook-config-service-port=443"),
 		Entry("outside of a cluster", "--webhook-config-mode=url", "--webhook-config-url=127.0.0.1:10250"),
 		Entry("without a webhook", "--webhook-config-namespace=garden",
-			"--disable-webhooks=secrets.validator,bindings.validator,validator,mutator"),
+			"--disable-webhooks=secrets.validator,managedseeds.validator,bindings.validator,validator,mutator"),
 	)
 
 	DescribeTable("are refused",

@@ -11,74 +11,32 @@ import (
 	extensionswebhook "github.com/gardener/gardener/extensions/pkg/webhook"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 )
 
-var (
-	seedBackupPath        = specPath.Child("backup")
-	backupConfigPath      = seedBackupPath.Child("providerConfig")
-	backupCredentialsPath = seedBackupPath.Child("credentialsRef")
-)
-
-type seedValidator struct {
-	secrets client.Reader
-}
-
-// NewSeedValidator returns a validator of Seeds whose backups are of the provider type. Secrets are read from the API server.
-func NewSeedValidator(mgr manager.Manager) extensionswebhook.Validator {
-	return &seedValidator{secrets: mgr.GetAPIReader()}
-}
-
-// Validate validates the backup of a Seed, of an update only what changes. It warns of what is not where it may be expected.
-func (v *seedValidator) Validate(ctx context.Context, newObj, oldObj client.Object) error {
-	seed, old, err := typed[*gardencorev1beta1.Seed](newObj, oldObj)
-	if err != nil {
-		return err
-	}
-	backup, before := seed.Spec.Backup, &gardencorev1beta1.Backup{}
-	if backup == nil || backup.Provider != v1alpha1.ProviderType || seed.DeletionTimestamp != nil {
-		return nil
-	}
-	if old != nil && old.Spec.Backup != nil {
-		before = old.Spec.Backup
-	}
-	sameCredentials := equality.Semantic.DeepEqual(backup.CredentialsRef, before.CredentialsRef)
-	if sameCredentials && sameJSON(backup.ProviderConfig, before.ProviderConfig) {
-		return nil
-	}
-	region := ptr.Deref(backup.Region, seed.Spec.Provider.Region)
-	config, allErrs := validateBackupConfig(ctx, backup.ProviderConfig, before.ProviderConfig, region, backupConfigPath)
-	if len(allErrs) == 0 && !sameCredentials {
-		allErrs = v.validateCredentials(ctx, config.Store, backup.CredentialsRef)
-	}
-	return allErrs.ToAggregate()
-}
-
-// validateCredentials validates the data of the Secret that a Seed refers to. The answer does not depend on why it is not valid, because
-// everyone who can reach the endpoint can ask about any Secret of the garden.
-func (v *seedValidator) validateCredentials(ctx context.Context, store v1alpha1.BackupStore, ref *corev1.ObjectReference) field.ErrorList {
+// validateBackupCredentials validates the data of the Secret that a Seed refers to. The answer does not depend on why it is not valid,
+// because everyone who can reach the endpoint can ask about any Secret of the garden.
+func validateBackupCredentials(ctx context.Context, secrets client.Reader, store v1alpha1.BackupStore, ref *corev1.ObjectReference,
+	fldPath *field.Path) field.ErrorList {
 	if ref == nil {
 		return nil // Gardener requires it
 	}
 	if kind := corev1.SchemeGroupVersion.WithKind("Secret"); ref.GroupVersionKind() != kind {
-		return field.ErrorList{field.NotSupported(backupCredentialsPath.Child("kind"), ref.Kind, []string{kind.Kind})}
+		return field.ErrorList{field.NotSupported(fldPath.Child("kind"), ref.Kind, []string{kind.Kind})}
 	}
 	secret := &corev1.Secret{}
-	err := v.secrets.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, secret)
+	err := secrets.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, secret)
 	if client.IgnoreNotFound(err) != nil {
-		return field.ErrorList{field.InternalError(backupCredentialsPath, err)}
+		return field.ErrorList{field.InternalError(fldPath, err)}
 	}
 	if apierrors.IsNotFound(err) || len(validation.ValidateBackupCredentials(store, secret.Data, nil)) > 0 {
-		return field.ErrorList{field.Forbidden(backupCredentialsPath, fmt.Sprintf(
+		return field.ErrorList{field.Forbidden(fldPath, fmt.Sprintf(
 			"the Secret must have exactly the keys %s, with values of one line", validation.DescribeBackupCredentials(store)))}
 	}
 	return nil
