@@ -214,6 +214,15 @@ var _ = Describe("Charts", func() {
 		Expect(slices.ContainsFunc(objects, isDashboard)).To(BeFalse())
 	})
 
+	It("should register the webhook for volumes of etcds only in a Seed that configures them", func() {
+		const disabled = "--disable-webhooks=seedprovider"
+		configured := mode{chart: provider, namespace: "extension", gardener: map[string]any{"gardener": map[string]any{"seed": map[string]any{
+			"spec": map[string]any{"provider": map[string]any{"providerConfig": map[string]any{"etcdVolumes": []any{
+				map[string]any{"storageClassName": "fast"}}}}}}}}}
+		Expect(deploymentOf(objectsOf(modes["the extension in a seed"])).Spec.Template.Spec.Containers[0].Args).To(ContainElement(disabled))
+		Expect(deploymentOf(objectsOf(configured)).Spec.Template.Spec.Containers[0].Args).NotTo(ContainElement(HavePrefix("--disable-webhooks")))
+	})
+
 	It("should reconcile without Gardener's annotation in a seed alone", func() {
 		args := func(name string) []string {
 			return deploymentOf(objectsOf(modes[name])).Spec.Template.Spec.Containers[0].Args
