@@ -159,7 +159,8 @@ func (s *seedSites) errors() field.ErrorList {
 		}
 		if site := s.zones[zone]; ptr.Deref(policy, "") == corev1.ServiceExternalTrafficPolicyLocal && site != nil && site.Name != balancer {
 			allErrs = append(allErrs, field.Invalid(servicesPath.Child("externalTrafficPolicy"), *policy,
-				fmt.Sprintf("the load balancer of zone %q would have no members: it is at site %q, and the zone at site %q", zone, balancer, site.Name)))
+				fmt.Sprintf("the load balancer of zone %q would have no members: it is at site %q, and the zone at site %q",
+					zone, balancer, site.Name)))
 		}
 	}
 	return allErrs
@@ -217,8 +218,8 @@ func (s *seedSites) warnings() []string {
 	balancer := s.balancer()
 	for _, zone := range s.spec.Provider.Zones {
 		if site := s.zones[zone]; balancer != "" && site != nil && site.Name != balancer {
-			warnings = append(warnings, fmt.Sprintf("%s: site %q serves the load balancers of zone %q, which is at site %q, too: control planes in the "+
-				"zone cannot be reached during an outage of site %q",
+			warnings = append(warnings, fmt.Sprintf("%s: site %q serves the load balancers of zone %q, which is at site %q, too: control planes in "+
+				"the zone cannot be reached during an outage of site %q",
 				seedConfigPath.Child("settings", "loadBalancerServices"), balancer, zone, site.Name, balancer))
 		}
 	}

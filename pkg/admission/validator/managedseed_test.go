@@ -103,7 +103,8 @@ var _ = Describe("ManagedSeeds", func() {
 			Expect(answer(ctx, managedSeed(), managedSeed()).Allowed).To(BeTrue(), "nothing changes")
 		},
 		Entry("with an unknown zone", func() { config.EtcdVolumes[0].Zones[0] = "d" }, "provider.providerConfig.etcdVolumes[0].zones[0]"),
-		Entry("with a document that cannot be decoded", func() { config, spec.Provider.ProviderConfig = nil, broken() }, "provider.providerConfig"),
+		Entry("with a document that cannot be decoded", func() { config, spec.Provider.ProviderConfig = nil, broken() },
+			"provider.providerConfig"),
 		Entry("with the class of another site", func() {
 			config.EtcdVolumes[0].StorageClassName = "cinder-ssd"
 		}, "provider.providerConfig.etcdVolumes[0].storageClassName"),

@@ -115,7 +115,8 @@ var _ = Describe("ManagedSeeds", func() {
 		}, "provider.providerConfig", "it is of kind BackupBucketConfig"),
 		refused("with volumes in a zone that the seed does not have", config(func(c *v1alpha1.SeedConfig) { c.EtcdVolumes[0].Zones[0] = "d" }),
 			"provider.providerConfig.etcdVolumes[0].zones[0]", "supported values"),
-		refused("with the storage class of another site", config(func(c *v1alpha1.SeedConfig) { c.EtcdVolumes[1].StorageClassName = "cinder-ssd" }),
+		refused("with the storage class of another site",
+			config(func(c *v1alpha1.SeedConfig) { c.EtcdVolumes[1].StorageClassName = "cinder-ssd" }),
 			"provider.providerConfig.etcdVolumes[1].storageClassName",
 			`has volumes at site "cloud" only, but zone "vc-1" is at site "vc"`),
 		refused("with one storage class for all sites", config(func(c *v1alpha1.SeedConfig) { c.EtcdVolumes[0].Zones = nil }),
@@ -132,8 +133,8 @@ var _ = Describe("ManagedSeeds", func() {
 		seed, _ := seedExample()
 		seed.Name = "new"
 		seed.Spec.Provider.Zones = []string{"cloud-a"}
-		seed.Spec.Provider.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1",` +
-			`"kind":"SeedConfig","etcdVolumes":[{"zones":["cloud-b"],"storageClassName":"a"}]}`)}
+		seed.Spec.Provider.ProviderConfig = &runtime.RawExtension{Raw: []byte(
+			`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"SeedConfig","etcdVolumes":[{"zones":["cloud-b"],"storageClassName":"a"}]}`)}
 		refuseCreation(ctx, seed, "spec.provider.providerConfig.etcdVolumes[0].zones[0]", "supported values")
 	})
 })
