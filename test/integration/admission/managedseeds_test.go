@@ -134,7 +134,8 @@ var _ = Describe("ManagedSeeds", func() {
 		seed.Name = "new"
 		seed.Spec.Provider.Zones = []string{"cloud-a"}
 		seed.Spec.Provider.ProviderConfig = &runtime.RawExtension{Raw: []byte(
-			`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"SeedConfig","etcdVolumes":[{"zones":["cloud-b"],"storageClassName":"a"}]}`)}
+			`{"apiVersion":"hybrid.provider.extensions.gardener.cloud/v1alpha1","kind":"SeedConfig",` +
+				`"etcdVolumes":[{"zones":["cloud-b"],"storageClassName":"a"}]}`)}
 		refuseCreation(ctx, seed, "spec.provider.providerConfig.etcdVolumes[0].zones[0]", "supported values")
 	})
 })
