@@ -127,7 +127,7 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, b *extensions
 	if err != nil {
 		return err
 	}
-	for i, err := range a.admit(ctx, f, created.NodeAddresses) {
+	for i, err := range a.admit(ctx, f, func(at *site.Site) []netip.Addr { return sources(created, at.Name != s.Name) }) {
 		if err == nil {
 			continue
 		}
@@ -152,8 +152,17 @@ func (a *actuator) ensure(ctx context.Context, part platform.Bastions, request p
 	return answer.Value, platform.InSite(request.Site.Name, answer.Err)
 }
 
+// sources returns the addresses from which the bastion reaches nodes. Other sites may see the address at which it is reached: the router of
+// a floating IP translates what it sends to them.
+func sources(created platform.Bastion, elsewhere bool) []netip.Addr {
+	if !elsewhere || slices.Contains(created.NodeAddresses, created.Address) {
+		return created.NodeAddresses
+	}
+	return append(slices.Clone(created.NodeAddresses), created.Address)
+}
+
 // admit lets the addresses of the bastion reach the nodes of all sites, and no others. It returns the errors of the sites in their order.
-func (a *actuator) admit(ctx context.Context, f *facts, from []netip.Addr) []error {
+func (a *actuator) admit(ctx context.Context, f *facts, from func(*site.Site) []netip.Addr) []error {
 	ctx, cancel := context.WithTimeout(ctx, a.admitTimeout)
 	defer cancel()
 	return platform.Each(len(f.sites), func(i int) error {
@@ -162,7 +171,7 @@ func (a *actuator) admit(ctx context.Context, f *facts, from []netip.Addr) []err
 		if !ok || s.Removed() {
 			return nil
 		}
-		err := await(ctx, platform.Ask(func() (struct{}, error) { return struct{}{}, gate.Admit(ctx, s, f.name, from) })).Err
+		err := await(ctx, platform.Ask(func() (struct{}, error) { return struct{}{}, gate.Admit(ctx, s, f.name, from(s)) })).Err
 		return platform.InSite(s.Name, err)
 	})
 }
@@ -185,7 +194,7 @@ func (a *actuator) delete(ctx context.Context, b *extensionsv1alpha1.Bastion, cl
 	}
 	errs := platform.Each(2, func(i int) error {
 		if i == 0 {
-			return joined(a.admit(ctx, f, nil))
+			return joined(a.admit(ctx, f, func(*site.Site) []netip.Addr { return nil }))
 		}
 		return a.deleteHost(ctx, f)
 	})

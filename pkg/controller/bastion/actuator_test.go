@@ -258,7 +258,8 @@ var _ = Describe("Actuator", func() {
 		Expect(cloud.request).To(And(HaveField("Name", "shoot--a--b-bastion-cli-x"), HaveField("UserData", []byte("#!/bin/bash\n")),
 			HaveField("Ingress", []netip.Prefix{netip.MustParsePrefix("203.0.113.0/24")})))
 		from := []netip.Addr{netip.MustParseAddr("10.250.0.9")}
-		Expect(cloud.admitted).To(Equal(map[string][]netip.Addr{"cloud": from, "cloud2": from}))
+		Expect(cloud.admitted).To(Equal(map[string][]netip.Addr{"cloud": append(from, netip.MustParseAddr("203.0.113.9")), "cloud2": from}),
+			"other sites may see the floating IP")
 		Expect(*again).To(BeFalse())
 		Expect(recorder.Events).To(BeEmpty())
 
