@@ -17,7 +17,7 @@ containerd_version=v2.4.2
 cni_version=v1.9.1
 tools=(mmdebstrap flex bison bc make gcc libc6-dev patch xz-utils e2fsprogs genisoimage iproute2 dnsmasq-base)
 packages=systemd-sysv,systemd-resolved,dbus,udev,kmod,mount,procps,e2fsprogs,ca-certificates,curl,iproute2,iputils-ping,iptables,nftables
-packages+=,conntrack,ethtool,socat,openssh-server,cloud-init,ignition,runc
+packages+=,conntrack,ethtool,socat,openssh-server,sudo,cloud-init,ignition,runc
 what=machines
 # shellcheck source=../debian.sh
 . ../debian.sh

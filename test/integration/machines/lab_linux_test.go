@@ -21,6 +21,7 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
+	"golang.org/x/crypto/ssh"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -59,16 +60,20 @@ type machineLab struct {
 	vcenter   *vcenter.VCenter
 	guests    *guests.Guests
 	stack     *stack
-	// names are the names of the hosts, and of the virtual machine as soon as there is one, by site.
+	// names are the names of the hosts and, as soon as there are some, of the virtual machine, and the ID of the server, by site.
 	names map[string]string
-	shoot *shoot.Shoot
+	// administrator is the key of who uses bastions, and key that of who uses nodes.
+	administrator, key ssh.Signer
+	shoot              *shoot.Shoot
 	// signer signs the certificates of kubelets.
 	signer *pki.Authority
 	// cloudController is the executable of our cloud-controller-manager, which cloud runs.
 	cloudController string
 	cloud           *landscape.Process
 	relay           net.Listener
-	dir             string
+	// outside is where machines of the shoot reach somebody who is not part of it.
+	outside net.Listener
+	dir     string
 }
 
 // startLab starts everything but the shoot's machines. stop ends what was started, also after an error.
@@ -86,6 +91,15 @@ func (l *machineLab) start(ctx context.Context, progress io.Writer) (err error) 
 		return err
 	}
 	if l.signer, err = pki.NewAuthority(); err != nil {
+		return err
+	}
+	if l.administrator, err = newKey(); err != nil {
+		return err
+	}
+	if l.key, err = newKey(); err != nil {
+		return err
+	}
+	if err := l.connectSites(); err != nil {
 		return err
 	}
 	if err := l.startInventory(ctx); err != nil {
@@ -330,14 +344,13 @@ func (l *machineLab) virtualSite(infrastructure *extensionsv1alpha1.Infrastructu
 	return site, nil
 }
 
-// machine is the machine of a site, nil if there is none.
+// machine is the machine of a site, or of peerPool, nil if there is none.
 func (l *machineLab) machine(site string) *hardware.Machine {
 	switch site {
 	case shoot.VSphereSite:
 		return l.guests.Machine(l.names[site])
-	case shoot.Sites[0]:
-		_, machine := l.stack.server()
-		return machine
+	case shoot.Sites[0], peerPool:
+		return l.stack.servers.Machine(l.names[site])
 	}
 	return l.hosts.Machine(l.names[site])
 }
@@ -349,7 +362,7 @@ func (l *machineLab) cutPower(ctx context.Context, site string) error {
 		l.machine(site).CutPower()
 		return nil
 	case shoot.Sites[0]:
-		return l.stack.reset(ctx)
+		return l.stack.inspector.Reset(ctx, l.names[site])
 	}
 	client, err := l.vcenter.Client(ctx)
 	if err != nil {
@@ -406,8 +419,10 @@ func (l *machineLab) stop() error {
 	if l.shoot != nil {
 		l.shoot.Stop()
 	}
-	if l.relay != nil {
-		_ = l.relay.Close()
+	for _, listener := range []net.Listener{l.relay, l.outside} {
+		if listener != nil {
+			_ = listener.Close()
+		}
 	}
 	if l.hosts != nil {
 		l.hosts.Stop()

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
@@ -65,11 +66,17 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		return node
 	}
 	each := func(f func(site string, machine *hardware.Machine)) {
-		for _, site := range sites {
-			if machine := lab.machine(site); machine != nil {
-				f(site, machine)
+		for _, pool := range pools() {
+			if machine := lab.machine(pool.name); machine != nil {
+				f(pool.name, machine)
 			}
 		}
+	}
+	idOf := func(ctx context.Context, pool string) string {
+		GinkgoHelper()
+		machines := specs.Machines(ctx, shoot.Pool{Shoot: lab.shoot, Name: pool}, "")
+		Expect(machines).To(HaveLen(1))
+		return strings.TrimPrefix(machines[0].Spec.ProviderID, "openstack:///")
 	}
 
 	BeforeEach(func() {
@@ -78,6 +85,9 @@ var _ = Describe("Machines that boot", Ordered, func() {
 				each(func(site string, machine *hardware.Machine) {
 					AddReportEntry(site, machine.Console(60), ReportEntryVisibilityFailureOrVerbose)
 				})
+				for id, machine := range lab.stack.servers.All() {
+					AddReportEntry("server "+id, machine.Console(60), ReportEntryVisibilityFailureOrVerbose)
+				}
 			}
 		})
 	})
@@ -91,8 +101,11 @@ var _ = Describe("Machines that boot", Ordered, func() {
 			machines := specs.Machines(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, "")
 			Expect(machines).To(HaveLen(1))
 			Expect(node.Name).To(Equal(machines[0].Name))
-			if site == shoot.VSphereSite {
+			switch site {
+			case shoot.VSphereSite:
 				lab.names[site] = node.Name
+			case shoot.Sites[0]:
+				lab.names[site] = idOf(ctx, site)
 			}
 			Expect(node.Status.NodeInfo.KernelVersion).To(HavePrefix("6.12."))
 			Expect(node.Status.NodeInfo.KubeletVersion).To(Equal("v1.36.3"))
@@ -107,6 +120,8 @@ var _ = Describe("Machines that boot", Ordered, func() {
 					WithTransform(lab.contains(n), BeTrue())))))
 			}, joinTime, time.Second).Should(Succeed())
 		}
+		become(ctx, peerPool, corev1.ConditionTrue)
+		lab.names[peerPool] = idOf(ctx, peerPool)
 		Expect(errors.Join(lab.hosts.Check(), lab.guests.Check())).To(Succeed())
 		for _, site := range sites {
 			Expect(lab.machine(site)).NotTo(BeNil(), site)
@@ -116,6 +131,19 @@ var _ = Describe("Machines that boot", Ordered, func() {
 			Expect(lab.isOnDisk(machine, mark)).To(BeTrue())
 		})
 	}, SpecTimeout(specTime))
+
+	bastionSpecs(func(ctx context.Context, site string) (string, string) {
+		GinkgoHelper()
+		node, err := nodeOf(ctx, site)
+		Expect(err).NotTo(HaveOccurred())
+		for _, address := range node.Status.Addresses {
+			if address.Type == corev1.NodeInternalIP {
+				return node.Name, address.Address
+			}
+		}
+		Fail("node " + node.Name + " has no address")
+		return "", ""
+	})
 
 	It("should be kept while the cables of their sites are pulled, and be ready again", func(ctx SpecContext) {
 		before := map[string]map[string]string{}
@@ -172,7 +200,7 @@ var _ = Describe("Machines that boot", Ordered, func() {
 				return err
 			}, joinTime, time.Second).Should(MatchError(os.ErrNotExist), site)
 		}
-		Expect(lab.stack.servers.All()).To(BeEmpty())
+		Eventually(ctx, lab.stack.servers.All, joinTime, time.Second).Should(BeEmpty())
 		Eventually(ctx, lab.virtualMachines, joinTime, time.Second).WithContext(ctx).Should(BeEmpty())
 	}, SpecTimeout(specTime))
 })

@@ -11,9 +11,12 @@ import (
 	"encoding/json"
 	"slices"
 	"text/template"
+	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	"golang.org/x/crypto/ssh"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -41,6 +44,21 @@ var (
 	}
 )
 
+// peerPool has another machine at the OpenStack site.
+const peerPool = "peer"
+
+// pool is a pool of the shoot with one machine.
+type pool struct{ name, zone, machineType string }
+
+// pools are a pool on each site, and peerPool.
+func pools() []pool {
+	var all []pool
+	for n, site := range sites {
+		all = append(all, pool{name: site, zone: zones[n], machineType: machineTypes[n]})
+	}
+	return append(all, pool{name: peerPool, zone: zones[3], machineType: machineTypes[3]})
+}
+
 // imageVersion is the version of the machine image whose template in the vCenter has Debian as its guest.
 const imageVersion = "1877.4.0"
 
@@ -52,7 +70,7 @@ const mark = "mark-of-a-node-2c1f7e"
 //go:embed node.sh.tmpl
 var nodeScript string
 
-// createShoot creates what gardenlet creates: a shoot with a pool on each site.
+// createShoot creates what gardenlet creates: a shoot with pools on all sites.
 func (l *machineLab) createShoot(ctx context.Context) error {
 	if err := l.shoot.CreateCluster(ctx, func(site *v1alpha1.CloudProfileSite) {
 		// No machine is replaced while a spec lets it come back.
@@ -87,7 +105,11 @@ func (l *machineLab) createShoot(ctx context.Context) error {
 	if err := l.changeCluster(ctx, infrastructure.Spec.ProviderConfig); err != nil {
 		return err
 	}
+	infrastructure.Spec.SSHPublicKey = ssh.MarshalAuthorizedKey(l.key.PublicKey())
 	if err := l.shoot.Create(ctx, infrastructure); err != nil {
+		return err
+	}
+	if err := l.routeToServers(ctx, infrastructure); err != nil {
 		return err
 	}
 	if err := l.startCloudController(ctx, infrastructure); err != nil {
@@ -100,7 +122,7 @@ func (l *machineLab) createShoot(ctx context.Context) error {
 	return l.createPools(ctx, worker)
 }
 
-// createPools creates a pool on each site. The driver makes an Ignition config of the script where hosts want one.
+// createPools creates the pools. The driver makes an Ignition config of the script where hosts want one.
 func (l *machineLab) createPools(ctx context.Context, worker *extensionsv1alpha1.Worker) error {
 	script, err := l.script()
 	if err != nil {
@@ -108,17 +130,17 @@ func (l *machineLab) createPools(ctx context.Context, worker *extensionsv1alpha1
 	}
 	first := worker.Spec.Pools[0]
 	worker.Spec.Pools = nil
-	for n, site := range sites {
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "user-data-" + site, Namespace: shootName},
+	for _, wanted := range pools() {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "user-data-" + wanted.name, Namespace: shootName},
 			Data: map[string][]byte{"script": script}}
 		if err := l.shoot.Seed.Client.Create(ctx, secret); err != nil {
 			return err
 		}
 		p := *first.DeepCopy()
-		p.Name, p.MachineType, p.Zones, p.Minimum, p.Maximum = site, machineTypes[n], []string{zones[n]}, 1, 1
+		p.Name, p.MachineType, p.Zones, p.Minimum, p.Maximum = wanted.name, wanted.machineType, []string{wanted.zone}, 1, 1
 		p.MaxSurge, p.MaxUnavailable = intstr.FromInt32(0), intstr.FromInt32(1) // There is one host.
 		p.MachineImage.Version = imageVersion
-		p.Labels[shoot.PoolLabel] = site
+		p.Labels[shoot.PoolLabel] = wanted.name
 		p.UserDataSecretRef.Name = secret.Name
 		worker.Spec.Pools = append(worker.Spec.Pools, p)
 	}
@@ -134,7 +156,7 @@ func (l *machineLab) script() ([]byte, error) {
 	var out bytes.Buffer
 	err = parsed.Execute(&out, map[string]string{
 		"CA": string(l.shoot.Seed.Cluster.Config.CAData), "Clients": l.signer.PEM, "Server": l.server(),
-		"Gateway": l.rack.Network.Gateway.String(), "Mark": mark,
+		"Gateway": l.rack.Network.Gateway.String(), "Mark": mark, "User": user, "Key": string(ssh.MarshalAuthorizedKey(l.key.PublicKey())),
 	})
 	return out.Bytes(), err
 }
@@ -152,9 +174,9 @@ func (l *machineLab) changeCluster(ctx context.Context, config *runtime.RawExten
 	object.Spec.Provider.InfrastructureConfig = config
 	first := object.Spec.Provider.Workers[0]
 	object.Spec.Provider.Workers = nil
-	for n, site := range sites {
+	for _, wanted := range pools() {
 		p := *first.DeepCopy()
-		p.Name, p.Machine.Type, p.Zones, p.Minimum, p.Maximum = site, machineTypes[n], []string{zones[n]}, 1, 1
+		p.Name, p.Machine.Type, p.Zones, p.Minimum, p.Maximum = wanted.name, wanted.machineType, []string{wanted.zone}, 1, 1
 		p.Machine.Image.Version = new(imageVersion)
 		p.MaxSurge, p.MaxUnavailable = new(intstr.FromInt32(0)), new(intstr.FromInt32(1))
 		object.Spec.Provider.Workers = append(object.Spec.Provider.Workers, p)
@@ -170,6 +192,22 @@ func (l *machineLab) changeCluster(ctx context.Context, config *runtime.RawExten
 		return err
 	}
 	return l.shoot.Seed.Client.Update(ctx, cluster)
+}
+
+// reconcileInfrastructure does what gardenlet does, and waits.
+func (l *machineLab) reconcileInfrastructure(ctx context.Context) error {
+	all := &extensionsv1alpha1.InfrastructureList{}
+	if err := l.shoot.Seed.Client.List(ctx, all, client.InNamespace(shootName)); err != nil {
+		return err
+	}
+	infrastructure := &all.Items[0]
+	before, since := infrastructure.DeepCopy(), time.Now()
+	metav1.SetMetaDataAnnotation(&infrastructure.ObjectMeta, v1beta1constants.GardenerOperation, v1beta1constants.GardenerOperationReconcile)
+	metav1.SetMetaDataAnnotation(&infrastructure.ObjectMeta, v1beta1constants.GardenerTimestamp, since.UTC().Format(time.RFC3339Nano))
+	if err := l.shoot.Seed.Client.Patch(ctx, infrastructure, client.MergeFrom(before)); err != nil {
+		return err
+	}
+	return l.shoot.Reconciled(ctx, infrastructure, since)
 }
 
 // siteNumber is the index of a site in sites, negative if it is none of them.

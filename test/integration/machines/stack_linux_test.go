@@ -11,6 +11,9 @@ import (
 	"net/netip"
 	"path/filepath"
 
+	"github.com/gophercloud/gophercloud/v2"
+	client "github.com/gophercloud/gophercloud/v2/openstack"
+
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/hardware"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
@@ -30,6 +33,10 @@ type stack struct {
 	servers   *boot.Servers
 	access    openstack.Credentials
 	inspector *openstack.Client
+	// network and administration are Neutron for the project, and for the cloud's administrator.
+	network, administration *gophercloud.ServiceClient
+	// group is the ID of the security group of nodes.
+	group string
 }
 
 // startStack starts OpenStack. stop ends what was started, also after an error.
@@ -46,8 +53,27 @@ func startStack(ctx context.Context, dir string, rack *hardware.Rack, progress i
 	if s.access, err = s.bed.Credentials(openstack.Projects[0]); err != nil {
 		return s, err
 	}
-	s.inspector, err = openstack.NewClient(ctx, s.access)
+	if s.inspector, err = openstack.NewClient(ctx, s.access); err != nil {
+		return s, err
+	}
+	if s.network, err = neutron(ctx, s.access); err != nil {
+		return s, err
+	}
+	administrator, err := s.bed.Credentials("admin")
+	if err != nil {
+		return s, err
+	}
+	s.administration, err = neutron(ctx, administrator)
 	return s, err
+}
+
+func neutron(ctx context.Context, access openstack.Credentials) (*gophercloud.ServiceClient, error) {
+	provider, err := client.AuthenticatedClient(ctx, gophercloud.AuthOptions{IdentityEndpoint: access.AuthURL, Username: access.Username,
+		Password: access.Password, DomainName: access.Domain, TenantName: access.Project})
+	if err != nil {
+		return nil, err
+	}
+	return client.NewNetworkV2(provider, gophercloud.EndpointOpts{Region: access.Region})
 }
 
 func (s *stack) stop(ctx context.Context) error {
@@ -70,18 +96,4 @@ func (s *stack) site() v1alpha1.CloudControllerSite {
 		Connection: v1alpha1.OpenStackConnection{AuthURL: s.access.AuthURL, Region: s.access.Region},
 		Zones:      []v1alpha1.OpenStackCloudControllerZone{{Name: zones[siteNumber(shoot.Sites[0])], AvailabilityZone: availabilityZone}},
 	}}
-}
-
-// server is the ID and the machine of the only server, nil if there is none.
-func (s *stack) server() (string, *hardware.Machine) {
-	for id, machine := range s.servers.All() {
-		return id, machine
-	}
-	return "", nil
-}
-
-// reset lets Nova reset the only server.
-func (s *stack) reset(ctx context.Context) error {
-	id, _ := s.server()
-	return s.inspector.Reset(ctx, id)
 }
