@@ -207,6 +207,18 @@ var _ = Describe("BackupEntry", func() {
 				Expect(a.Delete(ctx, log, entry)).To(Succeed())
 				Expect(keys(bucketName)).To(HaveLen(2))
 			})
+
+			It("should not wait for the end of a retention", func(ctx SpecContext) {
+				target.Spec.BucketName = "another"
+				Expect(c.Update(ctx, target)).To(Succeed())
+				locked := store.Buckets[bucketName].Objects[name+"/etcd-main/v2/full"]
+				locked.LockedUntil = time.Now().Add(time.Hour)
+				store.Buckets[bucketName].Objects[name+"/etcd-main/v2/full"] = locked
+				Expect(a.Delete(ctx, log, entry)).To(Succeed())
+				Expect(keys(bucketName)).To(ConsistOf(name+"/etcd-main/v2/full", name+"0/etcd-main/full", "other/full"))
+				Expect(recorder.Events).To(Receive(And(HavePrefix("Warning BackupsKept"), ContainSubstring("locked until"))))
+				Expect(measured("source-" + name)).To(BeEmpty())
+			})
 		})
 	})
 

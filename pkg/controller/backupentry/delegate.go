@@ -6,6 +6,7 @@ package backupentry
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/gardener/gardener/extensions/pkg/controller/backupentry/genericactuator"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/backup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/backupstore"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/eventnote"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -59,7 +61,8 @@ func (d *delegate) GetETCDSecretData(_ context.Context, _ logr.Logger, entry *ex
 }
 
 // Delete deletes the backups of the entry. Those of a source entry, which are no longer needed after they were copied, are kept if the
-// entry that they were copied to is in the same bucket.
+// entry that they were copied to is in the same bucket, or if they are locked: gardenlet restores a control plane until its source entry is
+// gone, and nobody can change the shoot meanwhile.
 func (d *delegate) Delete(ctx context.Context, log logr.Logger, entry *extensionsv1alpha1.BackupEntry) error {
 	return backupstore.Result(d.delete(ctx, log, entry))
 }
@@ -80,6 +83,13 @@ func (d *delegate) delete(ctx context.Context, log logr.Logger, entry *extension
 	}
 	prefix := prefixOf(entry)
 	if err := store.DeletePrefix(ctx, entry.Spec.BucketName, prefix); err != nil {
+		var locked *backup.LockedError
+		if isSource(entry) && errors.As(err, &locked) {
+			d.events.Warning(entry, reasonKept, actionDelete, "Backups are kept: %v. They are deleted with the bucket, or with the shoot if its "+
+				"control plane moves back", locked)
+			backupstore.Forget(entry.Spec.BucketName, entry.Name)
+			return nil
+		}
 		observeErr := backupstore.Observe(ctx, store, entry.Spec.BucketName, entry.Name, prefix, backupstore.StateDeleting)
 		if observeErr != nil {
 			log.Error(observeErr, "Could not measure what is left")
@@ -92,10 +102,10 @@ func (d *delegate) delete(ctx context.Context, log logr.Logger, entry *extension
 
 // isShared returns whether the entry is a source, and the entry of the same backups is in the same bucket.
 func (d *delegate) isShared(ctx context.Context, entry *extensionsv1alpha1.BackupEntry) (bool, error) {
-	name, isSource := strings.CutPrefix(entry.Name, sourcePrefix)
-	if !isSource {
+	if !isSource(entry) {
 		return false, nil
 	}
+	name := strings.TrimPrefix(entry.Name, sourcePrefix)
 	other := &extensionsv1alpha1.BackupEntry{}
 	if err := d.opener.Reader.Get(ctx, client.ObjectKey{Name: name}, other); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -108,6 +118,10 @@ func (d *delegate) isShared(ctx context.Context, entry *extensionsv1alpha1.Backu
 	}
 	d.events.Warning(entry, reasonKept, actionDelete, "Backups are kept: they are those of BackupEntry %s in the same bucket", name)
 	return true, nil
+}
+
+func isSource(entry *extensionsv1alpha1.BackupEntry) bool {
+	return strings.HasPrefix(entry.Name, sourcePrefix)
 }
 
 // prefixOf returns the prefix of the keys of the entry's backups.
