@@ -20,18 +20,25 @@ help: ## Show this help.
 # The same sources give the same bytes, wherever and whenever they are built.
 OUTPUT        ?= $(BIN_DIR)
 BINARY        ?= ...
+PLATFORMS     ?= linux/amd64,linux/arm64
+COMMIT_TIME    = $(shell git -C $(REPO_ROOT) log -1 --format=%ct 2>/dev/null || echo 0)
 
 .PHONY: build
 build: ## Build the binaries into hack/bin: BINARY=<name> builds one, OUTPUT=<folder> puts them elsewhere.
 	@cd $(REPO_ROOT) && CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LD_FLAGS)" -o $(OUTPUT)/ ./cmd/$(BINARY)
 
 .PHONY: images
-images: ## Build an image of each binary that runs in a cluster: REGISTRY=<prefix> names them, PUSH=1 pushes them for PLATFORMS=linux/amd64,linux/arm64.
-	@REVISION="$(REVISION)" hack/images.sh
+images: charts ## Build images and charts into hack/bin/oci, in the layout of OCI: IMAGES=<names> builds some, REGISTRY=<prefix> PUSH=1 pushes them.
+	@cd $(REPO_ROOT)/hack/oci && go run . -root $(REPO_ROOT) -out $(BIN_DIR)/oci -charts $(BIN_DIR)/charts -registry "$(REGISTRY)" \
+		$(if $(PUSH),-push) -platforms $(PLATFORMS) -revision "$(REVISION)" -created $(COMMIT_TIME) $(IMAGES)
 
 .PHONY: charts
-charts: ## Pack the charts into hack/bin/charts, for `helm push`.
-	@cd $(REPO_ROOT) && go run ./hack/registration -out "" -charts $(BIN_DIR)/charts
+charts: ## Pack the charts into hack/bin/charts.
+	@cd $(REPO_ROOT) && rm -rf $(BIN_DIR)/charts && go run ./hack/registration -out "" -charts $(BIN_DIR)/charts
+
+.PHONY: release
+release: ## Make what a release consists of in hack/bin/release, push images and charts to REGISTRY, and tag the commit: DRY_RUN=1 does neither.
+	@REGISTRY="$(REGISTRY)" DRY_RUN="$(DRY_RUN)" hack/release.sh
 
 .PHONY: generate
 generate: $(GENERATE_TOOLS) ## Generate deepcopy functions, the API reference, copies of CRDs and the registrations in example/.

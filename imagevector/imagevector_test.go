@@ -57,7 +57,7 @@ var _ = Describe("ImageVector", func() {
 		Entry("the newest", "1.36.1", "v6.3.0"),
 	)
 
-	// What the landscape runs is what is shipped: images have no other versions than the modules, copies and base images of the same project.
+	// What the landscape runs is what is shipped: images have no other versions than the modules and copies of the same project.
 	DescribeTable("images have the version that is tested",
 		func(image, file, pattern string, options ...string) {
 			tag := ""
@@ -93,21 +93,6 @@ var _ = Describe("ImageVector", func() {
 		Entry("speaker of MetalLB", ImageNameMetalLBSpeaker, metalLBModule, `go.universe.tf/metallb (v\S+)`),
 		Entry("definitions of MetalLB", ImageNameMetalLBController, generate, `go.universe.tf/metallb@(v\S+)`),
 	)
-
-	It("should build with the versions of the modules", func() {
-		module, err := os.ReadFile("../go.mod")
-		Expect(err).NotTo(HaveOccurred())
-		dockerfile, err := os.ReadFile("../Dockerfile")
-		Expect(err).NotTo(HaveOccurred())
-		for inModule, base := range map[string]string{
-			`(?m)^go (\S+)$`: "golang:%s AS",
-			`(?m)^\tk8s.io/cloud-provider-openstack (v\S+)$`: "cinder-csi-plugin:%s AS",
-		} {
-			found := regexp.MustCompile(inModule).FindStringSubmatch(string(module))
-			Expect(found).To(HaveLen(2), inModule)
-			Expect(string(dockerfile)).To(ContainSubstring(base, found[1]))
-		}
-	})
 
 	It("should take digests of all images instead of versions", func() {
 		digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)

@@ -21,7 +21,7 @@ var pins = map[string]*regexp.Regexp{
 	"hack/tools.mk": regexp.MustCompile(`install-tool,[\w-]+,([^@]+?)(?:/v\d+)?(?:/cmd/[\w-]+)?@\$\((\w+)\)`),
 	// not our own, which have no registry
 	"imagevector/images.yaml": regexp.MustCompile(`(?m)^  repository: (\S+/\S+)\n  tag: "?([^"\s]+)"?$`),
-	"Dockerfile":              regexp.MustCompile(`(?m)^FROM (?:--platform=\S+ )?(\S+):(\S+) AS`),
+	"hack/oci/go.mod":         regexp.MustCompile(`(?m)^\t(\S+) (v\S+)$`), // what images are built with
 }
 
 // Pinned returns what is pinned below root, as "NAME VERSION", and where.

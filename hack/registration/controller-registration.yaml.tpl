@@ -7,19 +7,15 @@ metadata:
 helm:
   rawChart: {{ .Chart }}
   values:
-    image: registry.example.com/gardener-extension-provider-hybrid:{{ .Version }}
+    image: {{ .Registry }}/gardener-extension-provider-hybrid:{{ .Tag "gardener-extension-provider-hybrid" }}
     # The images that shoots run, as text.
     imageVectorOverwrite: |
       images:
-      - name: machine-controller-manager-provider-hybrid
-        repository: registry.example.com/machine-controller-manager-provider-hybrid
-        tag: {{ .Version }}
-      - name: cloud-controller-manager-hybrid
-        repository: registry.example.com/cloud-controller-manager-hybrid
-        tag: {{ .Version }}
-      - name: cinder-csi-plugin-hybrid
-        repository: registry.example.com/cinder-csi-plugin-hybrid
-        tag: {{ .Version }}
+      {{- range .Own }}
+      - name: {{ . }}
+        repository: {{ $.Registry }}/{{ . }}
+        tag: {{ $.Tag . }}
+      {{- end }}
 injectGardenKubeconfig: true
 ---
 apiVersion: core.gardener.cloud/v1beta1

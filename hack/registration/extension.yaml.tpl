@@ -12,34 +12,30 @@ spec:
       runtimeCluster:
         helm:
           ociRepository:
-            ref: registry.example.com/charts/gardener-extension-admission-hybrid-runtime:{{ .Version }}
+            ref: {{ .Ref "gardener-extension-admission-hybrid-runtime" }}
       virtualCluster:
         helm:
           ociRepository:
-            ref: registry.example.com/charts/gardener-extension-admission-hybrid-application:{{ .Version }}
+            ref: {{ .Ref "gardener-extension-admission-hybrid-application" }}
       values:
-        image: registry.example.com/gardener-extension-admission-hybrid:{{ .Version }}
+        image: {{ .Registry }}/gardener-extension-admission-hybrid:{{ .Tag "gardener-extension-admission-hybrid" }}
     extension:
       helm:
         ociRepository:
-          ref: registry.example.com/charts/gardener-extension-provider-hybrid:{{ .Version }}
+          ref: {{ .Ref "gardener-extension-provider-hybrid" }}
       values:
-        image: registry.example.com/gardener-extension-provider-hybrid:{{ .Version }}
+        image: {{ .Registry }}/gardener-extension-provider-hybrid:{{ .Tag "gardener-extension-provider-hybrid" }}
         # The images that shoots run, as text.
         imageVectorOverwrite: |
           images:
-          - name: machine-controller-manager-provider-hybrid
-            repository: registry.example.com/machine-controller-manager-provider-hybrid
-            tag: {{ .Version }}
-          - name: cloud-controller-manager-hybrid
-            repository: registry.example.com/cloud-controller-manager-hybrid
-            tag: {{ .Version }}
-          - name: cinder-csi-plugin-hybrid
-            repository: registry.example.com/cinder-csi-plugin-hybrid
-            tag: {{ .Version }}
+          {{- range .Own }}
+          - name: {{ . }}
+            repository: {{ $.Registry }}/{{ . }}
+            tag: {{ $.Tag . }}
+          {{- end }}
       # In the runtime cluster of the garden it serves backups and DNSRecords.
       runtimeClusterValues:
-        image: registry.example.com/gardener-extension-provider-hybrid:{{ .Version }}
+        image: {{ .Registry }}/gardener-extension-provider-hybrid:{{ .Tag "gardener-extension-provider-hybrid" }}
       injectGardenKubeconfig: true
   resources:
 {{- range .Resources }}

@@ -3,13 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command registration packs the charts and writes what registers the extension with a Gardener: the ControllerDeployment has the
-// packed chart in itself, the Extension refers to charts in a registry. The same sources give the same bytes.
+// packed chart in itself, the Extension refers to charts in a registry. A release names images and charts by the digests that hack/oci
+// wrote. The same sources give the same bytes.
 package main
 
 import (
 	"bytes"
 	"embed"
 	"encoding/base64"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -41,6 +43,38 @@ type registration struct {
 	Version   string
 	Chart     string
 	Resources []resource
+
+	// Registry is the prefix of the names of images and charts.
+	Registry string
+	digests  digests
+}
+
+// digests are those of images and charts in a registry, by their names.
+type digests struct {
+	Images map[string]string `json:"images"`
+	Charts map[string]string `json:"charts"`
+}
+
+// Tag returns the tag of an image, with its digest if that is known.
+func (r registration) Tag(image string) string {
+	return pinned(r.Version, r.digests.Images[image])
+}
+
+// Ref returns the reference of a chart, with its digest if that is known.
+func (r registration) Ref(chart string) string {
+	return r.Registry + "/charts/" + chart + ":" + pinned(r.Version, r.digests.Charts[chart])
+}
+
+// Own are the images of this project that shoots run.
+func (registration) Own() []string {
+	return []string{"machine-controller-manager-provider-hybrid", "cloud-controller-manager-hybrid", "cinder-csi-plugin-hybrid"}
+}
+
+func pinned(tag, digest string) string {
+	if digest == "" {
+		return tag
+	}
+	return tag + "@" + digest
 }
 
 var resources = []resource{
@@ -58,19 +92,30 @@ func main() {
 	root := flag.String("root", ".", "folder of the sources")
 	out := flag.String("out", "example", "folder that the registrations are written to, none if empty")
 	archives := flag.String("charts", "", "folder that the packed charts are written to, none if empty")
+	registry := flag.String("registry", "registry.example.com", "prefix of the names of images and charts")
+	digests := flag.String("digests", "", "file with the digests of images and charts, none if empty")
 	flag.Parse()
-	if err := run(*root, *out, *archives); err != nil {
+	if err := run(*root, *out, *archives, *registry, *digests); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(root, out, archives string) error {
+func run(root, out, archives, registry, digests string) error {
 	version, err := os.ReadFile(filepath.Join(root, "VERSION")) // #nosec G304 -- a file of the sources
 	if err != nil {
 		return err
 	}
-	values := registration{Version: strings.TrimSpace(string(version)), Resources: resources}
+	values := registration{Version: strings.TrimSpace(string(version)), Resources: resources, Registry: strings.TrimSuffix(registry, "/")}
+	if digests != "" {
+		content, err := os.ReadFile(digests) // #nosec G304 -- a file that the caller names
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(content, &values.digests); err != nil {
+			return fmt.Errorf("%s: %w", digests, err)
+		}
+	}
 	for _, folder := range []string{providerChart, runtimeChart, applicationChart, hostsChart} {
 		c, err := pack.Read(filepath.Join(root, "charts", filepath.FromSlash(folder)))
 		if err != nil {

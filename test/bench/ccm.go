@@ -197,7 +197,7 @@ func measureBinary(ctx context.Context, b *Bed) (m Measurement, err error) {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	fmt.Fprintln(b.progress, "  build as the Dockerfile does")
+	fmt.Fprintln(b.progress, "  build as for an image")
 	cmd := exec.CommandContext(ctx, "make", "build", "BINARY="+cloudControllerManager, "OUTPUT="+dir) // #nosec G204 -- a folder of its own
 	cmd.Dir = landscape.Root()
 	cmd.Stdout, cmd.Stderr = b.progress, b.progress
@@ -209,7 +209,7 @@ func measureBinary(ctx context.Context, b *Bed) (m Measurement, err error) {
 		return m, err
 	}
 	m.Records = append(m.Records, sample(cloudControllerManager, quantitySize, float64(file.Size())/(1<<20)))
-	m.Note = "built as the Dockerfile does, for this machine"
+	m.Note = "built as for an image of this machine"
 	return m, nil
 }
 

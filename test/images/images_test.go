@@ -5,100 +5,113 @@
 package images_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
+	"syscall"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
-// stages of the Dockerfile that are images: name and image that they are made from.
-func stages() map[string]string {
+// copySources copies what images are built from into a new folder.
+func copySources() string {
 	GinkgoHelper()
-	content, err := os.ReadFile(filepath.Join(landscape.Root(), "Dockerfile"))
-	Expect(err).NotTo(HaveOccurred())
-	found := map[string]string{}
-	for _, match := range regexp.MustCompile(`(?m)^FROM (\S+) AS (\S+)$`).FindAllStringSubmatch(string(content), -1) {
-		found[match[2]] = match[1]
+	dir := filepath.Join(GinkgoT().TempDir(), "somewhere")
+	for _, part := range []string{"charts", "cmd", "hack/oci", "hack/registration", "hack/tools.mk", "hack/release.sh", "imagevector", "pkg",
+		"CHANGELOG.md", "Makefile", "VERSION", "go.mod", "go.sum"} {
+		from, to := filepath.Join(landscape.Root(), part), filepath.Join(dir, part)
+		info, err := os.Stat(from)
+		Expect(err).NotTo(HaveOccurred())
+		if info.IsDir() {
+			Expect(os.CopyFS(to, os.DirFS(from))).To(Succeed())
+			continue
+		}
+		content, err := os.ReadFile(from)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(os.MkdirAll(filepath.Dir(to), 0o700)).To(Succeed())
+		Expect(os.WriteFile(to, content, info.Mode())).To(Succeed())
 	}
-	return found
+	return dir
 }
 
-// withTools runs hack/images.sh where no other builders than these are found, and returns what it printed and what they were asked for.
-func withTools(scripts map[string]string, env ...string) (output, calls string, err error) {
-	GinkgoHelper()
-	dir := GinkgoT().TempDir()
-	for _, tool := range []string{"bash", "env", "dirname", "git", "sed"} {
-		path, err := exec.LookPath(tool)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(os.Symlink(path, filepath.Join(dir, tool))).To(Succeed())
-	}
-	for name, script := range scripts {
-		content := "#!/usr/bin/env bash\n" + script + "\necho \"" + name + " $*\" >>" + filepath.Join(dir, "calls") + "\n"
-		Expect(os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700)).To(Succeed()) // #nosec G306 -- it is run
-	}
-	cmd := exec.Command(filepath.Join(landscape.Root(), "hack", "images.sh")) // #nosec G204 -- a script of the sources
-	cmd.Env = append([]string{"PATH=" + dir, "HOME=" + dir, "REVISION=abc"}, env...)
-	out, err := cmd.CombinedOutput()
-	asked, readErr := os.ReadFile(filepath.Join(dir, "calls"))
-	if !os.IsNotExist(readErr) {
-		Expect(readErr).NotTo(HaveOccurred())
-	}
-	return string(out), string(asked), err
+// run runs a command in a folder. If it is interrupted, nothing that it has started goes on.
+func run(ctx context.Context, dir string, env []string, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...) // #nosec G204 -- commands of the test
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	output, err := cmd.CombinedOutput()
+	return string(output), err
 }
 
 var _ = Describe("Images", func() {
-	It("should be there for each binary, without a shell where none is needed", func() {
-		images := stages()
+	It("should be there for each binary that runs in a cluster", func() {
+		source, err := os.ReadFile(filepath.Join(landscape.Root(), "hack", "oci", "main.go"))
+		Expect(err).NotTo(HaveOccurred())
+		var images []string
+		for _, match := range regexp.MustCompile(`(?m)^\t\{Name: "(\S+)",`).FindAllStringSubmatch(string(source), -1) {
+			images = append(images, match[1])
+		}
 		binaries, err := os.ReadDir(filepath.Join(landscape.Root(), "cmd"))
 		Expect(err).NotTo(HaveOccurred())
+		var wanted []any
 		for _, binary := range binaries {
 			if binary.Name() != "hybridctl" { // It runs where its users are.
-				Expect(images).To(HaveKey(binary.Name()))
+				wanted = append(wanted, binary.Name())
 			}
 		}
-		for name, base := range images {
-			if name != "cinder-csi-plugin-hybrid" {
-				Expect(base).To(MatchRegexp(`^gcr\.io/distroless/static-\w+:nonroot$`), name)
-			}
-		}
+		Expect(images).To(ConsistOf(wanted...))
 	})
 
-	const broken, works = `exit 1`, ``
-
-	It("should be built by the first builder that works", func() {
-		output, calls, err := withTools(map[string]string{"docker": broken, "podman": works}, "REGISTRY=registry.example.com/hybrid/")
+	It("should be pushed to a registry and read from it", func(ctx SpecContext) {
+		output, err := run(ctx, filepath.Join(landscape.Root(), "hack", "oci"), nil, "go", "test", "-vet=off", "./...")
 		Expect(err).NotTo(HaveOccurred(), output)
-		for name := range stages() {
-			Expect(calls).To(MatchRegexp(`podman build --target %s --build-arg REVISION=abc --timestamp \d+ `+
-				`--tag registry\.example\.com/hybrid/%s:v\S+ \.`, name, name))
-		}
-		Expect(calls).NotTo(ContainSubstring("push"))
-	})
+	}, SpecTimeout(10*time.Minute))
+})
 
-	It("should be pushed for all platforms", func() {
-		output, calls, err := withTools(map[string]string{"docker": works}, "REGISTRY=registry.example.com", "PUSH=1")
-		Expect(err).NotTo(HaveOccurred(), output)
-		for name := range stages() {
-			Expect(calls).To(MatchRegexp(`docker buildx build --target %s .*--platform linux/amd64,linux/arm64 .*`+
-				`name=registry\.example\.com/%s:v\S+,push=true`, name, name))
+var _ = suite.Nightly("Images that are built twice", func() {
+	It("should have the same digests wherever, whenever, and by whomever they are built", func(ctx SpecContext) {
+		var digests [2]string
+		for i, env := range [][]string{
+			{"REVISION=abc"},
+			{"REVISION=abc", "TZ=Asia/Tokyo", "LANG=C", "USER=other", "GOMAXPROCS=1", "GOCACHE=" + GinkgoT().TempDir()},
+		} {
+			dir := copySources()
+			output, err := run(ctx, dir, env, "nice", "-n", "19", "make", "images") // other suites go first
+			Expect(err).NotTo(HaveOccurred(), output)
+			content, err := os.ReadFile(filepath.Join(dir, "hack", "bin", "oci", "digests.json"))
+			Expect(err).NotTo(HaveOccurred())
+			digests[i] = string(content)
 		}
-	})
+		Expect(digests[0]).To(ContainSubstring("sha256:"))
+		Expect(digests[1]).To(Equal(digests[0]))
+	}, SpecTimeout(2*time.Hour))
+})
 
-	DescribeTable("should not be built",
-		func(message string, scripts map[string]string, env ...string) {
-			output, calls, err := withTools(scripts, env...)
+var _ = Describe("A release", func() {
+	DescribeTable("should not be made",
+		func(ctx SpecContext, message string, change func(dir string), env ...string) {
+			dir := copySources()
+			change(dir)
+			output, err := run(ctx, dir, env, "hack/release.sh")
 			Expect(err).To(HaveOccurred())
-			Expect(output).To(ContainSubstring(message))
-			Expect(strings.Contains(calls, "build")).To(BeFalse())
+			Expect(output).To(Equal("No release: " + message + "\n"))
+			Expect(filepath.Join(dir, "hack", "bin")).NotTo(BeADirectory())
 		},
-		Entry("without a builder", "docker, podman or buildah; none of them works here", nil),
-		Entry("with a client alone", "docker, podman or buildah; none of them works here", map[string]string{"docker": broken}),
-		Entry("for nowhere", "PUSH needs REGISTRY", map[string]string{"docker": works}, "PUSH=1"),
+		Entry("for nowhere", "REGISTRY, the prefix of the names of images and charts, is not set.", func(string) {}),
+		Entry("without a word", `CHANGELOG.md has no section "## v9.9.9".`, func(dir string) {
+			Expect(os.WriteFile(filepath.Join(dir, "VERSION"), []byte("v9.9.9\n"), 0o600)).To(Succeed())
+		}, "REGISTRY=127.0.0.1:1"),
+		Entry("of a version in development", "VERSION is v0.1.0-dev; it must be a version such as v0.1.0.", func(dir string) {
+			Expect(os.WriteFile(filepath.Join(dir, "VERSION"), []byte("v0.1.0-dev\n"), 0o600)).To(Succeed())
+		}, "REGISTRY=127.0.0.1:1"),
 	)
 })
