@@ -22,6 +22,7 @@ import (
 	"github.com/vmware/govmomi/object"
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/crypto/ssh"
+	"golang.org/x/sys/unix"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -392,10 +393,28 @@ func (l *machineLab) contains(site int) func(string) bool {
 	}
 }
 
-// isOnDisk reports whether a machine wrote a text to its disk.
-func (l *machineLab) isOnDisk(machine *hardware.Machine, text string) bool {
-	content, err := os.ReadFile(machine.Disk())
-	return err == nil && bytes.Contains(content, []byte(text))
+// isOnDisk reports whether a machine wrote a text to its disk. Most of the file of a disk are holes, which are not read.
+func (l *machineLab) isOnDisk(machine *hardware.Machine, text string) (bool, error) {
+	disk, err := os.Open(machine.Disk())
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = disk.Close() }()
+	for end := int64(0); ; {
+		begin, err := unix.Seek(int(disk.Fd()), end, unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) {
+			return false, nil
+		} else if err != nil {
+			return false, err
+		}
+		if end, err = unix.Seek(int(disk.Fd()), begin, unix.SEEK_HOLE); err != nil {
+			return false, err
+		}
+		content, err := io.ReadAll(io.NewSectionReader(disk, begin, end-begin))
+		if err != nil || bytes.Contains(content, []byte(text)) {
+			return err == nil, err
+		}
+	}
 }
 
 // processes are those that a failed spec shows.
