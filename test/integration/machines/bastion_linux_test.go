@@ -127,6 +127,15 @@ func bastionSpecs(addressOf func(ctx context.Context, pool string) (name, addres
 		}
 	}, SpecTimeout(specTime))
 
+	matrixSpecs(addressOf, func(ctx context.Context, pool, script string) (string, error) {
+		jump, err := enter(ctx, administrator)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = jump.Close() }()
+		return through(ctx, jump, pool, "sudo bash -e", script)
+	})
+
 	It("should not be reached through the bastion without the rule for it", func(ctx SpecContext) {
 		jump, err := enter(ctx, administrator)
 		Expect(err).NotTo(HaveOccurred())
