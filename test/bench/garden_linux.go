@@ -46,8 +46,8 @@ func measureGarden(ctx context.Context, b *Bed) (m Measurement, err error) {
 	}
 	tell := func(message string) { fmt.Fprintln(b.progress, "  "+message) }
 	for _, start := range []func(context.Context) error{
-		l.StartVirtual, l.Register, l.CreateProfile, l.StartSeed,
-		func(ctx context.Context) error { return l.WaitSeed(ctx, tell) },
+		l.StartVirtual, l.Register, l.CreateProfile, func(ctx context.Context) error { return l.Seed.Start(ctx) },
+		func(ctx context.Context) error { return l.WaitSeed(ctx, l.Seed.Name, tell) },
 	} {
 		if err := start(ctx); err != nil {
 			return m, err

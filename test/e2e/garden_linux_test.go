@@ -80,8 +80,9 @@ var _ = Describe("Gardener", Ordered, func() {
 	})
 
 	steps.step("Seed with our extension", func(ctx SpecContext) {
-		Expect(l.StartSeed(ctx)).To(Succeed())
-		Expect(l.WaitSeed(ctx, steps.tell)).To(Succeed())
+		Expect(l.Seed.Start(ctx)).To(Succeed())
+		Expect(l.WaitSeed(ctx, l.Seed.Name, steps.tell)).To(Succeed())
+		Expect(l.Second.Start(ctx)).To(Succeed()) // nobody waits for it yet
 	})
 
 	steps.step("Admission from its charts, which refuses sites that overlap", func(ctx SpecContext) {
@@ -183,7 +184,7 @@ var _ = Describe("Gardener", Ordered, func() {
 	steps.step("Rotate the credentials of OpenStack and bare metal, whose former ones end", func(ctx SpecContext) {
 		deployed := func() map[string][]byte {
 			secret := &corev1.Secret{}
-			Expect(l.SeedClient.Get(ctx, client.ObjectKey{Namespace: shoot.TechnicalID(), Name: v1beta1constants.SecretNameCloudProvider},
+			Expect(l.Seed.Client.Get(ctx, client.ObjectKey{Namespace: shoot.TechnicalID(), Name: v1beta1constants.SecretNameCloudProvider},
 				secret)).To(Succeed())
 			return secret.Data
 		}
@@ -199,22 +200,64 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(shoot.Machines(ctx)).To(Equal(machines))
 	})
 
-	steps.step("Migrate and restore infrastructure, control plane, records and machines", func(ctx SpecContext) {
+	steps.step("A second seed, whose backups are in Swift", func(ctx SpecContext) {
 		Expect(garden.Unknown(ctx, l.ShootClient(shoot.TechnicalID()))).To(BeEmpty())
+		Expect(l.WaitSeed(ctx, l.Second.Name, steps.tell)).To(Succeed())
 		Expect(l.Forbidden(ctx)).To(BeEmpty()) // later, those of a shoot may end before the processes that have them
-		before, err := shoot.Left(ctx)
+	})
+
+	// kept remembers what a shoot has. The function that it returns expects that it has the same after a move, in a seed whose load balancers
+	// have addresses with a prefix, and reports how many machines were replaced.
+	kept := func(ctx SpecContext, shoot *lab.Shoot, name string) func(to *garden.Seed, addresses, figure string) {
+		GinkgoHelper()
+		machines, err := shoot.Machines(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		for _, object := range shoot.Migrated() {
-			Expect(l.Operate(ctx, object, v1beta1constants.GardenerOperationMigrate, gardencorev1beta1.LastOperationTypeMigrate,
-				steps.tell)).To(Succeed())
+		nodes, err := shoot.Nodes(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		left, err := shoot.Left(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(len(machines)).To(And(BeNumerically(">=", len(first)), Equal(len(nodes))))
+		begin := time.Now()
+		return func(to *garden.Seed, addresses, figure string) {
+			GinkgoHelper()
+			steps.figure(figure+"-seconds", time.Since(begin).Seconds())
+			Eventually(shoot.Machines).WithContext(ctx).WithTimeout(time.Minute).Should(HaveLen(len(machines)))
+			after, err := shoot.Machines(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			replaced := 0
+			for id := range machines {
+				if after[id] != machines[id] {
+					replaced++
+				}
+			}
+			steps.figure(figure+"-machines-replaced", float64(replaced))
+			Expect(after).To(Equal(machines))
+			Expect(shoot.Left(ctx)).To(ConsistOf(left))
+			Expect(shoot.Nodes(ctx)).To(Equal(nodes))
+			for _, domain := range []string{"internal", "shoots"} {
+				answer, err := nameserver.Ask(ctx, l.DNS.Address, "api."+name+"."+garden.Project+"."+domain+"."+garden.Domain, dns.TypeA)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(answer.Values).To(ConsistOf(HavePrefix(addresses)))
+			}
+			Expect(shoot.InSeed(ctx, to)).To(HaveLen(3)) // a namespace, a Cluster and a BackupEntry
 		}
-		Expect(shoot.MoveMachines(ctx, steps.tell)).To(Succeed())
-		for _, object := range slices.Backward(shoot.Migrated()) {
-			Expect(l.Operate(ctx, object, v1beta1constants.GardenerOperationRestore, gardencorev1beta1.LastOperationTypeRestore,
-				steps.tell)).To(Succeed())
-		}
-		Expect(shoot.Left(ctx)).To(ConsistOf(before))
-		Eventually(shoot.Machines).WithContext(ctx).Should(Equal(machines))
+	}
+	move := func(ctx SpecContext, from, to *garden.Seed, addresses string) {
+		GinkgoHelper()
+		expectKept := kept(ctx, shoot, lab.Hybrid)
+		Expect(shoot.Move(ctx, to, steps.tell)).To(Succeed())
+		expectKept(to, addresses, "move-control-plane")
+		Eventually(shoot.InSeed).WithContext(ctx).WithArguments(from).WithTimeout(time.Minute).Should(BeEmpty())
+	}
+
+	steps.step("Move the control plane to it while machines on all platforms run", func(ctx SpecContext) {
+		move(ctx, l.Seed, l.Second, "10.240.101.")
+		Expect(shoot.SwiftBackups(ctx)).To(ContainElements(ContainSubstring("/etcd-main/v2/Full-")))
+	})
+
+	steps.step("Move it back", func(ctx SpecContext) {
+		move(ctx, l.Second, l.Seed, "10.240.100.")
+		Eventually(shoot.SwiftBackups).WithContext(ctx).WithTimeout(time.Minute).Should(BeEmpty())
 	})
 
 	steps.step("Hibernate", func(ctx SpecContext) {
@@ -244,7 +287,7 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(shoot.Change(ctx, change)).To(Succeed())
 		Expect(shoot.Wait(ctx, since, steps.tell)).To(Succeed())
 		list := &machinev1alpha1.MachineList{}
-		Expect(l.SeedClient.List(ctx, list, client.InNamespace(shoot.TechnicalID()))).To(Succeed())
+		Expect(l.Seed.Client.List(ctx, list, client.InNamespace(shoot.TechnicalID()))).To(Succeed())
 		prefix := shoot.TechnicalID() + "-" + lab.AlonePool + "-"
 		list.Items = slices.DeleteFunc(list.Items, func(m machinev1alpha1.Machine) bool { return !strings.HasPrefix(m.Name, prefix) })
 		Expect(list.Items).To(And(HaveLen(machines), HaveEach(HaveField("Status.CurrentStatus.Phase", machinev1alpha1.MachineRunning))))
@@ -321,7 +364,7 @@ var _ = Describe("Gardener", Ordered, func() {
 			return message, err
 		}).WithContext(ctx).WithTimeout(2 * time.Minute).Should(ContainSubstring("locked until "))
 		Expect(shoot.UnlockBackups(ctx)).To(Succeed())
-		Expect(client.IgnoreNotFound(l.SeedClient.Get(ctx, client.ObjectKey{Name: shoot.TechnicalID()}, &corev1.Namespace{}))).To(Succeed())
+		Expect(client.IgnoreNotFound(l.Seed.Client.Get(ctx, client.ObjectKey{Name: shoot.TechnicalID()}, &corev1.Namespace{}))).To(Succeed())
 		Eventually(shoot.InGarden).WithContext(ctx).WithTimeout(5 * time.Minute).Should(BeEmpty())
 		Expect(shoot.Left(ctx)).To(BeEmpty())
 	})

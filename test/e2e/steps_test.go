@@ -16,6 +16,12 @@ import (
 // stepTimeout is how long most steps may take, on a machine that runs other tests, too.
 const stepTimeout = 10 * time.Minute
 
+// figure is something that was measured.
+type figure struct {
+	name  string
+	value float64
+}
+
 // taken is how long a step took.
 type taken struct {
 	name string
@@ -27,6 +33,8 @@ type timeline struct {
 	start time.Time
 	steps []taken
 	since time.Time
+	// figures are what was measured, in the order of the steps.
+	figures []figure
 }
 
 // begin starts the clock.
@@ -61,6 +69,13 @@ func (t *timeline) tell(message string) {
 	t.print(fmt.Sprintf("    %4.0f s  %s", time.Since(t.since).Seconds(), message))
 }
 
+// figure reports a figure: at once, in the table of the end, and in the report of the spec.
+func (t *timeline) figure(name string, value float64) {
+	t.figures = append(t.figures, figure{name: name, value: value})
+	t.tell(fmt.Sprintf("%s: %.0f", name, value))
+	AddReportEntry(name, value)
+}
+
 // print writes at once what a reporter of specs would only write in the end.
 func (t *timeline) print(line string) {
 	fmt.Fprintf(os.Stdout, "%s %s\n", time.Now().Format(time.TimeOnly), line)
@@ -76,6 +91,9 @@ func (t *timeline) table() {
 	fmt.Fprintf(&b, "\n%-*s  %8s\n", width, "STEP", "TIME")
 	for _, s := range append(t.steps, taken{name: "in total", time: time.Since(t.start)}) {
 		fmt.Fprintf(&b, "%-*s  %6.1f s\n", width, s.name, s.time.Seconds())
+	}
+	for _, f := range t.figures {
+		fmt.Fprintf(&b, "%-*s  %6.0f\n", width, f.name, f.value)
 	}
 	fmt.Fprintln(os.Stdout, b.String())
 }

@@ -178,6 +178,13 @@ func (p *Process) Wait(ctx context.Context) error {
 	return nil
 }
 
+// Succeeded reports whether the process has ended with exit code 0.
+func (p *Process) Succeeded() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.run != nil && !p.running() && p.run.err == nil
+}
+
 // Done is closed when the process has ended. It is nil if it was never started.
 func (p *Process) Done() <-chan struct{} {
 	p.mu.Lock()

@@ -48,10 +48,10 @@ func (g *Garden) InstallAdmission(ctx context.Context) error {
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: gardenNamespace, Name: accessSecret},
 		Data: map[string][]byte{"kubeconfig": access}}
-	if err := g.SeedClient.Create(ctx, secret); err != nil {
+	if err := g.Seed.Client.Create(ctx, secret); err != nil {
 		return err
 	}
-	err = g.install(ctx, g.SeedClient, "runtime", gardenNamespace, map[string]any{
+	err = g.install(ctx, g.Seed.Client, "runtime", gardenNamespace, map[string]any{
 		"gardenKubeconfigSecretName": accessSecret,
 		"gardener":                   map[string]any{"runtimeCluster": map[string]any{"priorityClassName": "gardener-system-900"}},
 	})
@@ -84,7 +84,7 @@ func (g *Garden) install(ctx context.Context, c client.Client, chart, namespace 
 func (g *Garden) waitAdmission(ctx context.Context) error {
 	err := wait.PollUntilContextTimeout(ctx, readyPeriod, readyTimeout, true, func(ctx context.Context) (bool, error) {
 		pods := &corev1.PodList{}
-		if err := g.SeedClient.List(ctx, pods, client.InNamespace(gardenNamespace),
+		if err := g.Seed.Client.List(ctx, pods, client.InNamespace(gardenNamespace),
 			client.MatchingLabels{"app.kubernetes.io/name": admissionName}); err != nil {
 			return false, err
 		}

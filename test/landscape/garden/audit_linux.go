@@ -67,16 +67,20 @@ type auditLog struct {
 	read     func() (io.Reader, error)
 }
 
-// auditLogs are those of the virtual garden, the seed, and the shoots whose machines are played.
+// auditLogs are those of the virtual garden, the seeds that run, and the shoots whose machines are played.
 func (g *Garden) auditLogs() []auditLog {
 	logs := []auditLog{
 		{cluster: virtualName, client: g.Client, accounts: ofVirtual, read: g.auditFile(virtualName)},
-		{cluster: seedName, client: g.SeedClient, accounts: ofSeed, read: g.auditFile(seedName)},
 	}
-	for _, namespace := range g.played() {
-		logs = append(logs, auditLog{cluster: namespace, client: g.ShootClient(namespace), accounts: ofShoot, read: func() (io.Reader, error) {
-			return g.shootAuditLog(namespace)
-		}})
+	for _, seed := range g.seeds() {
+		if seed.Client == nil {
+			continue
+		}
+		logs = append(logs, auditLog{cluster: seed.Name, client: seed.Client, accounts: ofSeed, read: g.auditFile(seed.Name)})
+		for _, namespace := range seed.played() {
+			read := func() (io.Reader, error) { return seed.shootAuditLog(namespace) }
+			logs = append(logs, auditLog{cluster: namespace, client: seed.ShootClient(namespace), accounts: ofShoot, read: read})
+		}
 	}
 	return logs
 }
@@ -89,8 +93,8 @@ func (g *Garden) auditFile(cluster string) func() (io.Reader, error) {
 }
 
 // shootAuditLog is what all pods of a shoot's kube-apiserver have logged about requests.
-func (g *Garden) shootAuditLog(namespace string) (io.Reader, error) {
-	files, err := filepath.Glob(g.path(nodeFolder, "logs", namespace,
+func (s *Seed) shootAuditLog(namespace string) (io.Reader, error) {
+	files, err := filepath.Glob(filepath.Join(s.garden.nodeDir(s.Name), "logs", namespace,
 		v1beta1constants.DeploymentNameKubeAPIServer+"-*-"+apiServerImage+".log"))
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ var seedControllers = []string{
 }
 
 // newCluster prepares a cluster whose objects have a prefix of its own in etcd.
-func (g *Garden) newCluster(name, address string, port int, controllers []string) (*Cluster, error) {
+func (g *Garden) newCluster(name, address, services string, port int, controllers []string) (*Cluster, error) {
 	signingKey, err := g.keys.signingKey(name)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (g *Garden) newCluster(name, address string, port int, controllers []string
 		"--tls-cert-file="+g.keys.certificate(server), "--tls-private-key-file="+g.keys.key(server), "--client-ca-file="+ca,
 		"--service-account-key-file="+signingKey, "--service-account-signing-key-file="+signingKey,
 		"--service-account-issuer=https://"+name+".test", "--api-audiences=https://"+name+".test,kubernetes,gardener",
-		"--service-cluster-ip-range="+serviceNetwork, "--allow-privileged=true", "--authorization-mode=Node,RBAC",
+		"--service-cluster-ip-range="+services, "--allow-privileged=true", "--authorization-mode=Node,RBAC",
 		"--enable-bootstrap-token-auth",
 		"--requestheader-client-ca-file="+ca, "--requestheader-allowed-names="+proxyName, "--requestheader-extra-headers-prefix=X-Remote-Extra-",
 		"--requestheader-group-headers=X-Remote-Group", "--requestheader-username-headers=X-Remote-User",
@@ -143,7 +143,7 @@ func newNetwork() (*netns.Namespace, error) {
 		return nil, err
 	}
 	var lines []string
-	for _, cidr := range []string{nodeNetwork, serviceNetwork, playedNetwork} {
+	for _, cidr := range []string{nodeNetwork, firstPlace.services, firstPlace.played, secondPlace.services, secondPlace.played} {
 		lines = append(lines, "route add local "+cidr+" dev lo")
 	}
 	return network, network.IP(lines...)

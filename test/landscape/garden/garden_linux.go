@@ -10,11 +10,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -22,11 +22,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/kubelet"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/netns"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/played"
 )
 
-// virtualName and seedName are the names of the clusters in paths.
-const virtualName, seedName = "garden", "seed"
+// virtualName is the name of the virtual garden in paths.
+const virtualName = "garden"
 
 // gardenerVersion is the version of Gardener that runs.
 const gardenerVersion = "v1.149.3"
@@ -41,8 +40,10 @@ type Options struct {
 	Outside []string
 	// DNS are the credentials for DNS records in the zone Domain.
 	DNS map[string]string
-	// Backup is where the seed's backups are kept.
-	Backup Backup
+	// Backups say where the backups of seeds are kept, by the names of seeds.
+	Backups map[string]Backup
+	// Authorities are certificate authorities that all pods trust, in PEM. It may be empty.
+	Authorities string
 	// Servers looks at the servers of a shoot, by its technical ID.
 	Servers func(shoot string) kubelets.ActiveServers
 	// Log receives what is not possible.
@@ -57,28 +58,22 @@ type Backup struct {
 	Credentials map[string]string
 }
 
-// Garden is a virtual garden with a seed.
+// Garden is a virtual garden with two seeds.
 type Garden struct {
 	// Network is the namespace that everything runs in.
 	Network *netns.Namespace
-	// Virtual is the virtual garden, Seed the seed.
-	Virtual, Seed *Cluster
-	// Client accesses the virtual garden, SeedClient the seed, both without a cache.
-	Client, SeedClient client.Client
+	// Virtual is the virtual garden.
+	Virtual *Cluster
+	// Seed is the seed that shoots are scheduled to, Second the other one.
+	Seed, Second *Seed
+	// Client accesses the virtual garden without a cache.
+	Client client.Client
 
 	options  Options
 	binaries landscape.Binaries
 	keys     *keys
 
-	etcd, apiServer, controllerManager, scheduler, gardenlet *landscape.Process
-
-	kubelet   *kubelet.Kubelet
-	operators *played.Operators
-
-	cancel context.CancelFunc
-	group  sync.WaitGroup
-	mutex  sync.Mutex
-	shoots map[string]*shootMachines
+	etcd, apiServer, controllerManager, scheduler *landscape.Process
 }
 
 // New prepares a garden; nothing runs yet.
@@ -86,14 +81,15 @@ func New(o Options) (*Garden, error) {
 	if os.Getuid() != 0 {
 		return nil, errors.New("a garden needs root, for network and mount namespaces")
 	}
-	g := &Garden{options: o, binaries: landscape.DefaultBinaries(), shoots: map[string]*shootMachines{}}
+	g := &Garden{options: o, binaries: landscape.DefaultBinaries()}
 	if g.options.Own == "" {
 		g.options.Own = filepath.Join(landscape.Root(), "hack", "bin")
 	}
 	if err := os.RemoveAll(o.Dir); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(kubelet.MakeHostsFile(g.path(nodeFolder)), writeFile(g.resolverFile(), "")); err != nil {
+	if err := errors.Join(kubelet.MakeHostsFile(g.nodeDir(SeedName)), kubelet.MakeHostsFile(g.nodeDir(SecondName)),
+		writeFile(g.resolverFile(), "")); err != nil {
 		return nil, err
 	}
 	var err error
@@ -103,10 +99,7 @@ func New(o Options) (*Garden, error) {
 	if g.keys, err = newKeys(g.path("keys")); err != nil {
 		return nil, err
 	}
-	if g.Virtual, err = g.newCluster(virtualName, virtualAddress, 10258, virtualControllers); err != nil {
-		return nil, err
-	}
-	if g.Seed, err = g.newCluster(seedName, seedAddress, 10257, seedControllers); err != nil {
+	if g.Virtual, err = g.newCluster(virtualName, virtualAddress, firstPlace.services, 10258, virtualControllers); err != nil {
 		return nil, err
 	}
 	g.etcd, g.apiServer = g.newEtcd(), g.newAPIServer()
@@ -116,7 +109,10 @@ func New(o Options) (*Garden, error) {
 	if g.scheduler, err = g.configured("gardener-scheduler"); err != nil {
 		return nil, err
 	}
-	g.gardenlet, err = g.newGardenlet()
+	if g.Seed, err = g.newSeed(firstPlace); err != nil {
+		return nil, err
+	}
+	g.Second, err = g.newSeed(secondPlace)
 	return g, err
 }
 
@@ -146,64 +142,11 @@ func (g *Garden) StartVirtual(ctx context.Context) error {
 	return errors.Join(g.controllerManager.Start(), g.scheduler.Start())
 }
 
-// StartSeed starts the seed and gardenlet. StartVirtual must have returned.
-func (g *Garden) StartSeed(ctx context.Context) error {
-	if err := g.Seed.start(ctx); err != nil {
-		return err
-	}
-	var err error
-	if g.SeedClient, err = client.New(g.Seed.Config, client.Options{Scheme: Scheme}); err != nil {
-		return err
-	}
-	if err := create(ctx, g.SeedClient, seedObjects()); err != nil {
-		return err
-	}
-	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	g.cancel = cancel
-	cached, err := g.cachedSeed(background)
-	if err != nil {
-		return err
-	}
-	programs, err := g.programs()
-	if err != nil {
-		return err
-	}
-	g.kubelet = &kubelet.Kubelet{
-		Client: cached, Network: g.Network, Dir: g.path(nodeFolder), Programs: programs, APIServer: seedAddress + ":6443",
-		Outside: g.options.Outside, Networks: podNetworks, Names: g.names(cached), Log: g.options.Log,
-	}
-	if err := g.kubelet.Start(ctx); err != nil {
-		return err
-	}
-	g.operators = &played.Operators{Client: cached, Types: playedTypes, Balancers: balancers, Log: g.options.Log}
-	g.operators.Start(ctx)
-	g.group.Go(func() { g.watchShoots(background, cached) })
-	return g.gardenlet.Start()
-}
-
-// cachedSeed returns a client for the seed that reads from a cache.
-func (g *Garden) cachedSeed(ctx context.Context) (client.Client, error) {
-	objects, err := cache.New(g.Seed.Config, cache.Options{Scheme: Scheme})
-	if err != nil {
-		return nil, err
-	}
-	g.group.Go(func() {
-		if err := objects.Start(ctx); err != nil && ctx.Err() == nil {
-			g.options.Log.Error(err, "The cache of the seed ended")
-		}
-	})
-	if !objects.WaitForCacheSync(ctx) {
-		return nil, errors.New("the cache of the seed does not start")
-	}
-	return client.New(g.Seed.Config, client.Options{Scheme: Scheme, Cache: &client.CacheOptions{Reader: objects}})
-}
-
 // Processes are those of the garden itself in the order of their start.
 func (g *Garden) Processes() []*landscape.Process {
-	return []*landscape.Process{
+	return slices.Concat([]*landscape.Process{
 		g.etcd, g.Virtual.apiServer, g.Virtual.controllerManager, g.apiServer, g.controllerManager, g.scheduler,
-		g.Seed.apiServer, g.Seed.controllerManager, g.gardenlet,
-	}
+	}, g.Seed.processes(), g.Second.processes())
 }
 
 // Check returns an error if a process ended without having been asked to.
@@ -224,17 +167,8 @@ func (g *Garden) PID() int {
 func (g *Garden) Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	g.gardenlet.Stop(ctx)
-	if g.operators != nil {
-		g.operators.Stop()
-	}
-	if g.cancel != nil {
-		g.cancel()
-	}
-	g.group.Wait()
-	g.stopShoots()
-	if g.kubelet != nil {
-		g.kubelet.Stop()
+	for _, seed := range g.seeds() {
+		seed.stopPods(ctx)
 	}
 	var stopping sync.WaitGroup
 	for _, p := range g.Processes() {

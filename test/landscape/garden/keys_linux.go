@@ -40,7 +40,10 @@ func newKeys(dir string) (*keys, error) {
 				"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
 				"gardener-apiserver.garden.svc",
 			},
-			IPAddresses: []net.IP{net.ParseIP("127.0.0.1"), net.ParseIP(seedAddress), net.ParseIP(virtualAddress), net.ParseIP("10.241.0.1")},
+			IPAddresses: []net.IP{
+				net.ParseIP("127.0.0.1"), net.ParseIP(virtualAddress), net.ParseIP(firstPlace.address), net.ParseIP(firstPlace.kubernetes),
+				net.ParseIP(secondPlace.address), net.ParseIP(secondPlace.kubernetes),
+			},
 		},
 		{Name: "admin", CommonName: "admin", Organization: []string{"system:masters"}, CertType: secrets.ClientCert},
 		{Name: proxyName, CommonName: proxyName, CertType: secrets.ClientCert},

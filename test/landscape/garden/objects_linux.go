@@ -24,8 +24,8 @@ const (
 	ProviderType = "hybrid"
 	// Region is the region of the seed.
 	Region = "local"
-	// SeedName is the name of the seed.
-	SeedName = "seed"
+	// SeedName is the name of the seed that shoots are scheduled to, SecondName that of the other one.
+	SeedName, SecondName = "seed", "second"
 	// Domain is the zone of all DNS records.
 	Domain = "garden.test"
 	// Project is the project of shoots, Namespace its namespace.
@@ -68,7 +68,6 @@ func (g *Garden) virtualObjects() []client.Object {
 	}
 	objects = append(objects,
 		secret("dns", "", g.options.DNS, nil),
-		secret("backup", "", g.options.Backup.Credentials, nil),
 		secret("monitoring", v1beta1constants.GardenRoleGlobalMonitoring,
 			map[string]string{"username": "admin", "password": "admin", "auth": "admin:admin"}, nil),
 		&corev1.ConfigMap{
@@ -79,6 +78,9 @@ func (g *Garden) virtualObjects() []client.Object {
 			ObjectMeta: metav1.ObjectMeta{Name: "gardener-apiserver", Namespace: gardenNamespace},
 			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
 		})
+	for seed, backup := range g.options.Backups {
+		objects = append(objects, secret("backup-"+seed, "", backup.Credentials, nil))
+	}
 	for version, priority := range apiServices {
 		group, v, _ := strings.Cut(version, "/")
 		objects = append(objects, &apiregistrationv1.APIService{

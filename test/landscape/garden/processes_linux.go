@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"text/template"
 
 	"golang.org/x/sys/unix"
@@ -32,16 +33,21 @@ const (
 //go:embed config/*.yaml
 var configs embed.FS
 
-// process makes a process in the network namespace of the garden, which resolves the names of Services as pods in the seed do.
+// process makes a process in the network namespace of the garden, which resolves the names of Services as pods in the first seed do.
 func (g *Garden) process(name, path string, args ...string) *landscape.Process {
+	return g.processIn(firstPlace.name, name, path, args...)
+}
+
+// processIn makes a process that resolves the names of Services as pods in a seed do.
+func (g *Garden) processIn(seed, name, path string, args ...string) *landscape.Process {
 	return &landscape.Process{
 		Name: name, Path: path, Args: args, LogFile: g.path("logs", name+".log"), Env: []string{"KUBECONFIG="},
-		Prepare: func(*exec.Cmd) error { return g.enter() },
+		Prepare: func(*exec.Cmd) error { return g.enter(seed) },
 	}
 }
 
-// enter moves the current thread to the network of the garden and to the host names of its Services.
-func (g *Garden) enter() error {
+// enter moves the current thread to the network of the garden and to the host names of the Services of a seed.
+func (g *Garden) enter(seed string) error {
 	if err := g.Network.Enter(); err != nil {
 		return err
 	}
@@ -50,13 +56,19 @@ func (g *Garden) enter() error {
 	}
 	return errors.Join(
 		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
-		unix.Mount(g.hostsFile(), "/etc/hosts", "", unix.MS_BIND, ""),
+		unix.Mount(kubelet.HostsFile(g.nodeDir(seed)), "/etc/hosts", "", unix.MS_BIND, ""),
 		unix.Mount(g.resolverFile(), "/etc/resolv.conf", "", unix.MS_BIND, ""),
 	)
 }
 
-// hostsFile is the file that the node of the seed keeps, resolverFile one that names no DNS server.
-func (g *Garden) hostsFile() string    { return kubelet.HostsFile(g.path(nodeFolder)) }
+// nodeDir is the folder of the node of a seed, resolverFile a file that names no DNS server.
+func (g *Garden) nodeDir(seed string) string {
+	if seed == firstPlace.name {
+		return g.path(nodeFolder)
+	}
+	return g.path(nodeFolder + "-" + seed)
+}
+
 func (g *Garden) resolverFile() string { return g.path("resolv.conf") }
 
 func (g *Garden) newEtcd() *landscape.Process {
@@ -77,20 +89,30 @@ func (g *Garden) newAPIServer() *landscape.Process {
 // configured makes a process of Gardener with its configuration file.
 func (g *Garden) configured(name string) (*landscape.Process, error) {
 	path := g.path(name + ".yaml")
-	if err := g.render(name+".yaml", path); err != nil {
+	if err := g.render(name+".yaml", path, map[string]string{"GardenKubeconfig": g.Virtual.Kubeconfig}); err != nil {
 		return nil, err
 	}
 	return g.process(name, g.gardener(name), "--config="+path), nil
 }
 
-// newGardenlet makes the process of gardenlet.
-func (g *Garden) newGardenlet() (*landscape.Process, error) {
-	p, err := g.configured("gardenlet")
+// newGardenlet makes the process of the gardenlet of a seed.
+func (g *Garden) newGardenlet(p place, seed *Cluster) (*landscape.Process, error) {
+	backup, err := codec.Encode(g.options.Backups[p.name].Config)
 	if err != nil {
 		return nil, err
 	}
-	p.Env = append(p.Env, "NAMESPACE="+gardenNamespace)
-	return p, nil
+	name := "gardenlet-" + p.name
+	path := g.path(name + ".yaml")
+	if err := g.render("gardenlet.yaml", path, map[string]string{
+		"GardenKubeconfig": g.Virtual.Kubeconfig, "SeedKubeconfig": seed.Kubeconfig, "Seed": p.name, "Provider": ProviderType, "DNS": dnsType,
+		"Domain": Domain, "Region": Region, "Nodes": nodeNetwork, "Pods": p.pods, "Services": p.services, "Backup": string(backup.Raw),
+		"Health": strconv.Itoa(p.health), "Metrics": strconv.Itoa(p.metrics), "Visible": strconv.FormatBool(p.visible),
+	}); err != nil {
+		return nil, err
+	}
+	process := g.processIn(p.name, name, g.gardener("gardenlet"), "--config="+path)
+	process.Env = append(process.Env, "NAMESPACE="+gardenNamespace)
+	return process, nil
 }
 
 // gardener is the path of one of Gardener's executables.
@@ -99,21 +121,13 @@ func (g *Garden) gardener(name string) string {
 }
 
 // render writes a configuration file.
-func (g *Garden) render(name, path string) error {
+func (g *Garden) render(name, path string, values map[string]string) error {
 	parsed, err := template.ParseFS(configs, "config/"+name)
 	if err != nil {
 		return err
 	}
-	backup, err := codec.Encode(g.options.Backup.Config)
-	if err != nil {
-		return err
-	}
 	var content bytes.Buffer
-	if err := parsed.Execute(&content, map[string]string{
-		"GardenKubeconfig": g.Virtual.Kubeconfig, "SeedKubeconfig": g.Seed.Kubeconfig, "Seed": SeedName, "Provider": ProviderType, "DNS": dnsType,
-		"Domain": Domain, "Region": Region, "Nodes": nodeNetwork, "Pods": podNetwork, "Services": serviceNetwork,
-		"Backup": string(backup.Raw),
-	}); err != nil {
+	if err := parsed.Execute(&content, values); err != nil {
 		return err
 	}
 	return writeFile(path, content.String())

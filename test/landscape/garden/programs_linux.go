@@ -51,8 +51,8 @@ var others = map[string]string{
 var sidecars = []string{"csi-provisioner", "csi-attacher", "csi-resizer", "csi-snapshotter"}
 
 // programs are what runs in the seed, by the names of images.
-func (g *Garden) programs() (map[string]kubelet.Program, error) {
-	result := map[string]kubelet.Program{tunnelImage: {Serve: g.serveTunnel}}
+func (s *Seed) programs() (map[string]kubelet.Program, error) {
+	result := map[string]kubelet.Program{tunnelImage: {Serve: s.serveTunnel}}
 	for image, name := range others {
 		result[image] = kubelet.Program{Path: filepath.Join(landscape.Root(), "hack", "bin", name)}
 	}
@@ -60,15 +60,15 @@ func (g *Garden) programs() (map[string]kubelet.Program, error) {
 		result[name] = kubelet.Program{Path: filepath.Join(landscape.Root(), "hack", "bin", name), Pods: "csi-cinder-controller-"}
 	}
 	for _, name := range own {
-		result[name] = kubelet.Program{Path: filepath.Join(g.options.Own, name)}
+		result[name] = kubelet.Program{Path: filepath.Join(s.garden.options.Own, name)}
 	}
 	var err error
-	result[apiServerImage], err = g.shootAPIServer(result[apiServerImage].Path)
+	result[apiServerImage], err = s.garden.shootAPIServer(result[apiServerImage].Path)
 	return result, err
 }
 
 // serveTunnel plays the tunnel of a shoot.
-func (g *Garden) serveTunnel(ctx context.Context, pod *kubelet.Pod) error {
+func (s *Seed) serveTunnel(ctx context.Context, pod *kubelet.Pod) error {
 	var files machines.TunnelFiles
 	for path, file := range map[string]*string{"tls.crt": &files.Certificate, "tls.key": &files.Key, "ca.crt": &files.Authority} {
 		var err error
@@ -80,11 +80,11 @@ func (g *Garden) serveTunnel(ctx context.Context, pod *kubelet.Pod) error {
 	if err != nil {
 		return err
 	}
-	return machines.ServeTunnel(ctx, listener, files, func() *machines.Machines { return g.machines(pod.Namespace()) })
+	return machines.ServeTunnel(ctx, listener, files, func() *machines.Machines { return s.machines(pod.Namespace()) })
 }
 
 // names returns the host names of shoots' APIs: their DNS records have the addresses of load balancers that are not there.
-func (g *Garden) names(seed client.Client) func(context.Context) (map[string]string, error) {
+func names(seed client.Client) func(context.Context) (map[string]string, error) {
 	return func(ctx context.Context) (map[string]string, error) {
 		records := &extensionsv1alpha1.DNSRecordList{}
 		if err := seed.List(ctx, records); err != nil {

@@ -38,12 +38,12 @@ type shootMachines struct {
 }
 
 // watchShoots plays the machines of each shoot as long as it has a Worker.
-func (g *Garden) watchShoots(ctx context.Context, seed client.Client) {
+func (s *Seed) watchShoots(ctx context.Context, seed client.Client) {
 	ticker := time.NewTicker(shootsPeriod)
 	defer ticker.Stop()
 	for {
-		if err := g.syncShoots(ctx, seed); err != nil && ctx.Err() == nil {
-			g.options.Log.Info("Not all shoots have machines", "reason", err.Error())
+		if err := s.syncShoots(ctx, seed); err != nil && ctx.Err() == nil {
+			s.garden.options.Log.Info("Not all shoots have machines", "reason", err.Error())
 		}
 		select {
 		case <-ctx.Done():
@@ -53,7 +53,7 @@ func (g *Garden) watchShoots(ctx context.Context, seed client.Client) {
 	}
 }
 
-func (g *Garden) syncShoots(ctx context.Context, seed client.Client) error {
+func (s *Seed) syncShoots(ctx context.Context, seed client.Client) error {
 	list := &extensionsv1alpha1.WorkerList{}
 	if err := seed.List(ctx, list); err != nil {
 		if meta.IsNoMatchError(err) {
@@ -65,20 +65,20 @@ func (g *Garden) syncShoots(ctx context.Context, seed client.Client) error {
 	wanted := map[string]bool{}
 	for _, worker := range list.Items {
 		wanted[worker.Namespace] = true
-		if g.machines(worker.Namespace) == nil {
-			errs = append(errs, g.startShoot(ctx, seed, worker.Namespace))
+		if s.machines(worker.Namespace) == nil {
+			errs = append(errs, s.startShoot(ctx, seed, worker.Namespace))
 		}
 	}
-	for _, namespace := range g.played() {
+	for _, namespace := range s.played() {
 		if !wanted[namespace] {
-			g.forgetShoot(namespace)
+			s.forgetShoot(namespace)
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (g *Garden) startShoot(ctx context.Context, seed client.Client, namespace string) error {
-	config, err := g.ShootConfig(ctx, namespace)
+func (s *Seed) startShoot(ctx context.Context, seed client.Client, namespace string) error {
+	config, err := s.ShootConfig(ctx, namespace)
 	if err != nil {
 		return err
 	}
@@ -86,25 +86,25 @@ func (g *Garden) startShoot(ctx context.Context, seed client.Client, namespace s
 	if err != nil {
 		return fmt.Errorf("access shoot %s: %w", namespace, err)
 	}
-	s := &shootMachines{client: shoot, Machines: &machines.Machines{
-		Seed: seed, Shoot: shoot, Config: config, Namespace: namespace, Servers: g.options.Servers(namespace), Version: kubernetesVersion,
-		Log: g.options.Log,
+	m := &shootMachines{client: shoot, Machines: &machines.Machines{
+		Seed: seed, Shoot: shoot, Config: config, Namespace: namespace, Servers: s.garden.options.Servers(namespace), Version: kubernetesVersion,
+		Log: s.garden.options.Log,
 	}}
-	s.Start(ctx)
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
-	g.shoots[namespace] = s
+	m.Start(ctx)
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.shoots[namespace] = m
 	return nil
 }
 
 // ShootConfig returns an administrator's access to a shoot, which is the one of gardenlet.
-func (g *Garden) ShootConfig(ctx context.Context, namespace string) (*rest.Config, error) {
+func (s *Seed) ShootConfig(ctx context.Context, namespace string) (*rest.Config, error) {
 	secret, service := &corev1.Secret{}, &corev1.Service{}
-	if err := g.SeedClient.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1beta1constants.SecretNameGardenerInternal},
+	if err := s.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1beta1constants.SecretNameGardenerInternal},
 		secret); err != nil {
 		return nil, err
 	}
-	if err := g.SeedClient.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1beta1constants.DeploymentNameKubeAPIServer},
+	if err := s.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: v1beta1constants.DeploymentNameKubeAPIServer},
 		service); err != nil {
 		return nil, err
 	}
@@ -117,51 +117,61 @@ func (g *Garden) ShootConfig(ctx context.Context, namespace string) (*rest.Confi
 		host = &url.URL{Host: config.Host}
 	}
 	config.ServerName, config.Host = host.Hostname(), "https://"+service.Spec.ClusterIP+":443"
-	config.Dial = g.Network.DialContext
+	config.Dial = s.garden.Network.DialContext
 	config.QPS, config.Burst = 100, 200
 	return config, nil
 }
 
-// ShootClient accesses a shoot whose machines are played, nil as long as there are none.
+// ShootClient accesses a shoot whose machines are played in one of the seeds, nil as long as there are none.
 func (g *Garden) ShootClient(namespace string) client.Client {
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
-	if s := g.shoots[namespace]; s != nil {
-		return s.client
+	for _, seed := range g.seeds() {
+		if c := seed.ShootClient(namespace); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// ShootClient accesses a shoot whose machines are played in the seed, nil as long as there are none.
+func (s *Seed) ShootClient(namespace string) client.Client {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if m := s.shoots[namespace]; m != nil {
+		return m.client
 	}
 	return nil
 }
 
 // machines are those of a shoot, nil as long as there are none.
-func (g *Garden) machines(namespace string) *machines.Machines {
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
-	if s := g.shoots[namespace]; s != nil {
-		return s.Machines
+func (s *Seed) machines(namespace string) *machines.Machines {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if m := s.shoots[namespace]; m != nil {
+		return m.Machines
 	}
 	return nil
 }
 
 // played are the namespaces of the shoots whose machines are played.
-func (g *Garden) played() []string {
-	g.mutex.Lock()
-	defer g.mutex.Unlock()
-	return slices.Collect(maps.Keys(g.shoots))
+func (s *Seed) played() []string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return slices.Collect(maps.Keys(s.shoots))
 }
 
 // forgetShoot ends what is played for a shoot.
-func (g *Garden) forgetShoot(namespace string) {
-	g.mutex.Lock()
-	s := g.shoots[namespace]
-	delete(g.shoots, namespace)
-	g.mutex.Unlock()
-	if s != nil {
-		s.Stop()
+func (s *Seed) forgetShoot(namespace string) {
+	s.mutex.Lock()
+	m := s.shoots[namespace]
+	delete(s.shoots, namespace)
+	s.mutex.Unlock()
+	if m != nil {
+		m.Stop()
 	}
 }
 
-func (g *Garden) stopShoots() {
-	for _, namespace := range g.played() {
-		g.forgetShoot(namespace)
+func (s *Seed) stopShoots() {
+	for _, namespace := range s.played() {
+		s.forgetShoot(namespace)
 	}
 }

@@ -94,7 +94,7 @@ func (k *Kubelet) process(ctx context.Context, p *Pod, spec *corev1.Container, p
 		args = append(args, podspec.Expand(arg, env))
 	}
 	args = append(args, program.Args...)
-	s := &sandbox{pod: p, spec: spec, program: program, hosts: k.hostsFile(p.key.Namespace), env: env}
+	s := &sandbox{authorities: k.Authorities, pod: p, spec: spec, program: program, hosts: k.hostsFile(p.key.Namespace), env: env}
 	return &landscape.Process{
 		Name: p.key.String() + "/" + spec.Name, Path: s.executable(), Args: args,
 		LogFile: filepath.Join(k.Dir, "logs", p.key.Namespace, p.key.Name+"-"+spec.Name+".log"),

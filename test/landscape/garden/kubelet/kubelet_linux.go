@@ -23,8 +23,6 @@ import (
 const (
 	// Name is the name of the node.
 	Name = "node"
-	// Bridge is the interface that pods are connected with.
-	Bridge = "pods"
 	// ProgramFolder is the folder of the executable for its process.
 	ProgramFolder = "/program"
 
@@ -61,6 +59,8 @@ type Kubelet struct {
 	Outside []string
 	// Networks are the address ranges of the node.
 	Networks Networks
+	// Authorities are further certificate authorities of the system, in PEM, which the images of containers have. It may be empty.
+	Authorities string
 	// Names are further host names and their addresses. It may be nil.
 	Names func(context.Context) (map[string]string, error)
 	// Log receives what is not possible.
@@ -80,6 +80,8 @@ type Kubelet struct {
 
 // Networks are the first two bytes of addresses, such as 10.242.
 type Networks struct {
+	// Bridge is the interface that pods are connected with, and the prefix of theirs.
+	Bridge string
 	// Real is for pods with processes, Played for all others.
 	Real, Played string
 	// Node is the address of the node.
@@ -94,9 +96,9 @@ func (k *Kubelet) Start(ctx context.Context) error {
 	}
 	// A bridge without an address of its own takes that of one of its interfaces and so a new one with each pod.
 	if err := k.Network.IP(
-		"link add "+Bridge+" address 02:00:0a:f2:00:01 type bridge",
-		"addr add "+k.Networks.Real+".0.1/16 dev "+Bridge,
-		"link set "+Bridge+" up",
+		"link add "+k.Networks.Bridge+" address 02:00:0a:f2:00:01 type bridge",
+		"addr add "+k.Networks.Real+".0.1/16 dev "+k.Networks.Bridge,
+		"link set "+k.Networks.Bridge+" up",
 	); err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ import (
 
 // script prints what a process sees.
 const script = `
+echo host $(cat /proc/sys/kernel/hostname)
 echo user $(id -u) group $(id -g)
 echo secret $(cat /etc/secret/key)
 echo token of $(cut -c1-4 /var/run/secrets/kubernetes.io/serviceaccount/token)
@@ -40,6 +41,12 @@ test -e /root -o -e /home || echo nothing of this machine
 grep -q " web.shop.svc" /etc/hosts && echo names
 echo $0 $(cat /program/file)
 sleep 60
+`
+
+// initial is what fails once.
+const initial = `
+test -e /cache/tried || { touch /cache/tried; echo first; exit 1; }
+echo second, trusting $(cat /etc/ssl/certs/ca-certificates.crt)
 `
 
 var _ = Describe("Kubelet", func() {
@@ -62,6 +69,9 @@ var _ = Describe("Kubelet", func() {
 		starting.Spec.Containers[0].ReadinessProbe = &corev1.Probe{
 			ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromString("http")}},
 		}
+		prepared := pod("prepared", "unknown:v1")
+		prepared.Spec.InitContainers = pod("", "shell:v1", initial).Spec.Containers
+		prepared.Spec.InitContainers[0].Name = "initial"
 		published.Name, published.Spec.PublishNotReadyAddresses = "published", true
 		c = fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithStatusSubresource(&corev1.Pod{}, &corev1.Node{}).WithObjects(
 			service("default", "kubernetes", "10.241.0.1", 443), service("shop", "web", "10.241.0.2", 80), service("shop", "another",
@@ -70,7 +80,7 @@ var _ = Describe("Kubelet", func() {
 			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "secret"}, Data: map[string][]byte{"key": []byte("value")}},
 			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "default"}},
 			pod("process", "registry.example.com/tools/shell:v1@sha256:0", script), pod("web", "played:v1"), pod("another",
-				"played:v1"), pod("quiet", "unknown:v1"), starting,
+				"played:v1"), pod("quiet", "unknown:v1"), starting, prepared,
 		).Build()
 		serve := func(ctx context.Context, p *kubelet.Pod) error {
 			listener, err := p.Listen("8080")
@@ -91,10 +101,10 @@ var _ = Describe("Kubelet", func() {
 		Expect(os.WriteFile(file, []byte("content"), 0o600)).To(Succeed())
 		Expect(os.Chmod(file, 0o644)).To(Succeed())
 		node = &kubelet.Kubelet{
-			Client: c, Network: network, Dir: GinkgoT().TempDir(), APIServer: "10.241.0.9:6443", Log: logr.Discard(),
+			Client: c, Network: network, Dir: GinkgoT().TempDir(), APIServer: "10.241.0.9:6443", Authorities: "authority", Log: logr.Discard(),
 			Programs: map[string]kubelet.Program{"shell": {Path: "/bin/sh", Args: []string{"argument"}, Files: []string{file}},
 				"played": {Serve: serve}},
-			Networks: kubelet.Networks{Real: "10.242", Played: "10.243", Node: "10.240.0.1"},
+			Networks: kubelet.Networks{Bridge: "pods", Real: "10.242", Played: "10.243", Node: "10.240.0.1"},
 		}
 		Expect(node.Start(ctx)).To(Succeed())
 		DeferCleanup(node.Stop)
@@ -105,7 +115,8 @@ var _ = Describe("Kubelet", func() {
 		Eventually(func() (string, error) {
 			content, err := os.ReadFile(log)
 			return string(content), err
-		}).WithTimeout(10 * time.Second).Should(Equal(`user 65532 group 65532
+		}).WithTimeout(10 * time.Second).Should(Equal(`host process
+user 65532 group 65532
 secret value
 token of fake
 variable hello node at 10.240.0.1
@@ -116,6 +127,13 @@ names
 argument content
 `))
 		Eventually(ready("process", c)).Should(HavePrefix("10.242."))
+	})
+
+	It("runs init containers until they succeed before a pod is ready", func() {
+		Eventually(ready("prepared", c)).WithTimeout(15 * time.Second).Should(HavePrefix("10.242."))
+		content, err := os.ReadFile(filepath.Join(node.Dir, "logs", "shop", "prepared-initial.log"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(content)).To(Equal("first\nsecond, trusting authority\n"))
 	})
 
 	It("reports pods without a program to run", func() {

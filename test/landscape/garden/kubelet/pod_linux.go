@@ -56,9 +56,11 @@ func (k *Kubelet) newPod(object *corev1.Pod) *Pod {
 		dir: filepath.Join(k.Dir, object.Namespace, fmt.Sprintf("%s-%d", object.Name, k.count)), containers: map[string]*container{},
 	}
 	prefix := k.Networks.Played
-	for i := range object.Spec.Containers {
-		if k.program(object.Name, &object.Spec.Containers[i]) != nil {
-			p.real, prefix = true, k.Networks.Real
+	for _, containers := range [][]corev1.Container{object.Spec.InitContainers, object.Spec.Containers} {
+		for i := range containers {
+			if k.program(object.Name, &containers[i]) != nil {
+				p.real, prefix = true, k.Networks.Real
+			}
 		}
 	}
 	p.ip = fmt.Sprintf("%s.%d.%d", prefix, 1+k.count/250, 1+k.count%250)
@@ -180,6 +182,9 @@ func (k *Kubelet) runPod(ctx context.Context, p *Pod) error {
 			return err
 		}
 	}
+	if err := k.initialise(ctx, p); err != nil {
+		return err
+	}
 	for i := range p.object.Spec.Containers {
 		spec := &p.object.Spec.Containers[i]
 		if program := k.program(p.key.Name, spec); program != nil {
@@ -191,6 +196,22 @@ func (k *Kubelet) runPod(ctx context.Context, p *Pod) error {
 	return nil
 }
 
+// initialise runs the init containers one after the other, each again until it succeeds. An error means that they have not all succeeded.
+func (k *Kubelet) initialise(ctx context.Context, p *Pod) error {
+	for i := range p.object.Spec.InitContainers {
+		spec := &p.object.Spec.InitContainers[i]
+		program := k.program(p.key.Name, spec)
+		if c := p.containers[spec.Name]; program == nil || c != nil && c.process.Succeeded() {
+			continue
+		}
+		if err := k.runContainer(ctx, p, spec, program); err != nil {
+			return fmt.Errorf("init container %s: %w", spec.Name, err)
+		}
+		return fmt.Errorf("init container %s has not succeeded yet: %s", spec.Name, p.containers[spec.Name].process.Tail(1))
+	}
+	return nil
+}
+
 // connect gives the pod its network.
 func (k *Kubelet) connect(p *Pod) error {
 	network, err := netns.New()
@@ -198,7 +219,7 @@ func (k *Kubelet) connect(p *Pod) error {
 		return err
 	}
 	err = errors.Join(
-		k.Network.Connect(network, fmt.Sprintf("pod%d", p.number), "eth0", Bridge),
+		k.Network.Connect(network, fmt.Sprintf("%s%d", k.Networks.Bridge, p.number), "eth0", k.Networks.Bridge),
 		network.IP("addr add "+p.ip+"/16 dev eth0", "link set eth0 up", "route add default via "+k.Networks.Real+".0.1"),
 	)
 	if err == nil {

@@ -22,13 +22,17 @@ import (
 // linked are the folders of this machine that programs are linked with.
 var linked = []string{"/bin", "/lib", "/lib32", "/lib64", "/sbin", "/usr"}
 
+// maxHostname is the length of a host name at most.
+const maxHostname = 64
+
 // sandbox is what a process sees.
 type sandbox struct {
-	pod     *Pod
-	spec    *corev1.Container
-	program *Program
-	hosts   string
-	env     map[string]string
+	authorities string
+	pod         *Pod
+	spec        *corev1.Container
+	program     *Program
+	hosts       string
+	env         map[string]string
 }
 
 // executable is the path of the program in the sandbox.
@@ -50,8 +54,12 @@ func (s *sandbox) enter(cmd *exec.Cmd) error {
 	if err := os.MkdirAll(root, 0o755); err != nil { // #nosec G301 -- containers have other users
 		return err
 	}
-	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS); err != nil {
-		return fmt.Errorf("make a mount namespace: %w", err)
+	if err := unix.Unshare(unix.CLONE_FS | unix.CLONE_NEWNS | unix.CLONE_NEWUTS); err != nil {
+		return fmt.Errorf("make a mount namespace and a host name: %w", err)
+	}
+	// By it, leaders name themselves.
+	if err := unix.Sethostname([]byte(s.pod.key.Name[:min(len(s.pod.key.Name), maxHostname)])); err != nil {
+		return err
 	}
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
@@ -91,6 +99,7 @@ func (s *sandbox) fill(root string) error {
 	}
 	for path, content := range map[string]string{
 		"/etc/resolv.conf": "", "/etc/nsswitch.conf": "hosts: files\n", "/etc/passwd": "root:x:0:0::/:/\nnonroot:x:65532:65532::/:/\n",
+		"/etc/ssl/certs/ca-certificates.crt": s.authorities,
 	} {
 		if err := writeFile(filepath.Join(root, path), []byte(content)); err != nil {
 			return err

@@ -29,9 +29,9 @@ func (l *Lab) startStore(ctx context.Context) error {
 	return err
 }
 
-// backup keeps the seed's backups in a bucket with object lock.
-func (l *Lab) backup() garden.Backup {
-	return garden.Backup{
+// backups keep those of the first seed in a bucket with object lock, and those of the second one in Swift.
+func (l *Lab) backups() map[string]garden.Backup {
+	locked := garden.Backup{
 		Config: &v1alpha1.BackupBucketConfig{
 			Store: v1alpha1.BackupStoreS3,
 			S3: &v1alpha1.S3BackupStore{
@@ -42,6 +42,14 @@ func (l *Lab) backup() garden.Backup {
 		},
 		Credentials: map[string]string{"accessKeyID": objectstore.AccessKeyID, "secretAccessKey": objectstore.SecretAccessKey},
 	}
+	swift := garden.Backup{
+		Config: &v1alpha1.BackupBucketConfig{
+			Store: v1alpha1.BackupStoreSwift,
+			Swift: &v1alpha1.SwiftBackupStore{AuthURL: l.fronts.authURL, Region: l.access.Region},
+		},
+		Credentials: l.access.SiteCredentials(),
+	}
+	return map[string]garden.Backup{garden.SeedName: locked, garden.SecondName: swift}
 }
 
 // backupEntry is the shoot's entry in the garden, nil if there is none.

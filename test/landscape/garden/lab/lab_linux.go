@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/go-logr/logr"
+	"github.com/gophercloud/gophercloud/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
@@ -62,6 +63,8 @@ type Lab struct {
 	DNS *nameserver.Server
 
 	options Options
+	fronts  *fronts
+	swift   *gophercloud.ServiceClient
 	bed     *openstack.Bed
 	// started says that OpenStack did not run before.
 	started bool
@@ -83,13 +86,17 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 	if err := together(ctx, l.startOpenStack, l.startVCenter, l.startInventory, l.startDNS, l.startStore); err != nil {
 		return l, err
 	}
+	if err := l.startFronts(ctx); err != nil {
+		return l, err
+	}
 	outside, err := l.outside()
 	if err != nil {
 		return l, err
 	}
 	l.Garden, err = garden.New(garden.Options{
-		Dir: filepath.Join(o.Dir, "garden"), Own: o.Own, Outside: outside, Log: o.Log, Servers: l.servers, Backup: l.backup(),
-		DNS: map[string]string{"server": l.DNS.Address, "tsigKeyName": nameserver.Writer.Name, "tsigSecret": nameserver.Writer.Secret},
+		Dir: filepath.Join(o.Dir, "garden"), Own: o.Own, Outside: outside, Log: o.Log, Servers: l.servers, Backups: l.backups(),
+		Authorities: l.fronts.authority,
+		DNS:         map[string]string{"server": l.DNS.Address, "tsigKeyName": nameserver.Writer.Name, "tsigSecret": nameserver.Writer.Secret},
 	})
 	return l, err
 }
@@ -108,7 +115,7 @@ func together(ctx context.Context, all ...func(context.Context) error) error {
 // outside are the addresses of everything that pods of the seed reach outside of it.
 func (l *Lab) outside() ([]string, error) {
 	result := []string{l.VCenter.Address, l.DNS.Address}
-	urls := []string{l.Inventory.Server(), l.Store.Endpoint}
+	urls := []string{l.Inventory.Server(), l.Store.Endpoint, l.fronts.authURL, l.fronts.store}
 	for _, service := range openstack.Services() {
 		urls = append(urls, service.Upstream)
 	}
@@ -154,6 +161,9 @@ func (l *Lab) locate(site *v1alpha1.CloudProfileSite) {
 func (l *Lab) Stop(ctx context.Context) error {
 	if l.Garden != nil {
 		l.Garden.Stop()
+	}
+	if l.fronts != nil {
+		l.fronts.stop()
 	}
 	if l.DNS != nil {
 		l.DNS.Process.Stop(ctx)

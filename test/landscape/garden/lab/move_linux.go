@@ -7,85 +7,116 @@ package lab
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
-	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"github.com/gardener/gardener/pkg/extensions"
-	"github.com/gardener/gardener/pkg/utils/gardener/shootstate"
-	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
-	appsv1 "k8s.io/api/apps/v1"
+	"github.com/gophercloud/gophercloud/v2/openstack/objectstorage/v1/containers"
+	"github.com/gophercloud/gophercloud/v2/openstack/objectstorage/v1/objects"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden"
 )
 
-// MoveMachines does what gardenlet does with the machines of a shoot that moves to another seed, between the migration of its Worker and
-// the restoration: it ends machine-controller-manager, saves the ShootState in the garden, deletes the machines' objects without the
-// machines, and gives the Worker their state.
-func (s *Shoot) MoveMachines(ctx context.Context, tell func(string)) error {
-	if err := s.endMachineControllerManager(ctx, tell); err != nil {
+// Move moves the control plane of the shoot to another seed, as an operator does, and waits until it is restored there.
+func (s *Shoot) Move(ctx context.Context, to *garden.Seed, tell func(string)) error {
+	if err := s.bind(ctx, to); err != nil {
 		return err
 	}
+	return s.waitRestored(ctx, to, tell)
+}
+
+// bind assigns the shoot to another seed.
+func (s *Shoot) bind(ctx context.Context, to *garden.Seed) error {
 	shoot, err := s.Get(ctx)
 	if err != nil {
 		return err
 	}
-	if err := shootstate.Deploy(ctx, clock.RealClock{}, s.lab.Client, s.lab.SeedClient, shoot, s.TechnicalID(), true); err != nil {
-		return fmt.Errorf("save the ShootState: %w", err)
+	shoot.Spec.SeedName = new(to.Name)
+	return s.lab.Client.SubResource("binding").Update(ctx, shoot)
+}
+
+// waitRestored waits until the seed has the control plane. gardenlet may begin to reconcile the shoot at once.
+func (s *Shoot) waitRestored(ctx context.Context, to *garden.Seed, tell func(string)) error {
+	err := s.lab.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
+		shoot, err := s.Get(ctx)
+		if err != nil {
+			return false, "", err
+		}
+		last := shoot.Status.LastOperation
+		restored := last.Type == gardencorev1beta1.LastOperationTypeRestore && last.State == gardencorev1beta1.LastOperationStateSucceeded ||
+			last.Type == gardencorev1beta1.LastOperationTypeReconcile
+		there := shoot.Status.SeedName != nil && *shoot.Status.SeedName == to.Name
+		return there && restored, describe(shoot), nil
+	})
+	s.seed = to
+	return err
+}
+
+// Nodes are the UIDs of the nodes of the shoot by their names.
+func (s *Shoot) Nodes(ctx context.Context) (map[string]types.UID, error) {
+	shoot := s.seed.ShootClient(s.TechnicalID())
+	if shoot == nil {
+		return nil, fmt.Errorf("seed %s has no machines of shoot %s", s.seed.Name, s.name)
 	}
+	nodes := &corev1.NodeList{}
+	if err := shoot.List(ctx, nodes); err != nil {
+		return nil, err
+	}
+	result := map[string]types.UID{}
+	for _, node := range nodes.Items {
+		result[node.Name] = node.UID
+	}
+	return result, nil
+}
+
+// InSeed are the namespace of the shoot in a seed, and the objects of the shoot without a namespace, for people.
+func (s *Shoot) InSeed(ctx context.Context, seed *garden.Seed) ([]string, error) {
+	var result []string
 	for _, list := range []client.ObjectList{
-		&machinev1alpha1.MachineList{}, &machinev1alpha1.MachineSetList{}, &machinev1alpha1.MachineDeploymentList{},
-		&machinev1alpha1.MachineClassList{},
+		&corev1.NamespaceList{}, &extensionsv1alpha1.ClusterList{}, &extensionsv1alpha1.BackupEntryList{},
 	} {
-		if err := s.forget(ctx, list); err != nil {
+		if err := seed.Client.List(ctx, list); err != nil {
+			return nil, err
+		}
+		if err := meta.EachListItem(list, func(o runtime.Object) error {
+			object, err := meta.Accessor(o)
+			if err == nil && strings.Contains(object.GetName(), s.TechnicalID()) {
+				result = append(result, fmt.Sprintf("%T %s", o, object.GetName()))
+			}
 			return err
+		}); err != nil {
+			return nil, err
 		}
 	}
-	state := &gardencorev1beta1.ShootState{}
-	if err := s.lab.Client.Get(ctx, client.ObjectKeyFromObject(shoot), state); err != nil {
-		return err
-	}
-	worker := &extensionsv1alpha1.Worker{}
-	if err := s.lab.SeedClient.Get(ctx, client.ObjectKey{Namespace: s.TechnicalID(), Name: s.name}, worker); err != nil {
-		return err
-	}
-	return extensions.RestoreWorkerState(ctx, s.lab.SeedClient, state, worker)
+	return result, nil
 }
 
-func (s *Shoot) endMachineControllerManager(ctx context.Context, tell func(string)) error {
-	name := v1beta1constants.DeploymentNameMachineControllerManager
-	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.TechnicalID(), Name: name}}
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":0}}`))
-	if err := s.lab.SeedClient.Patch(ctx, deployment, patch); err != nil {
-		return fmt.Errorf("end %s: %w", name, err)
+// SwiftBackups are the keys of the shoot's backups in Swift.
+func (s *Shoot) SwiftBackups(ctx context.Context) ([]string, error) {
+	pages, err := containers.List(s.lab.swift, nil).AllPages(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return s.lab.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
-		pods := &corev1.PodList{}
-		err := s.lab.SeedClient.List(ctx, pods, client.InNamespace(s.TechnicalID()), client.MatchingLabels{v1beta1constants.LabelRole: name})
-		return len(pods.Items) == 0, "waiting until " + name + " has ended", err
-	})
-}
-
-// forget deletes all objects of a kind in the namespace of the shoot, whatever their finalizers wait for.
-func (s *Shoot) forget(ctx context.Context, list client.ObjectList) error {
-	if err := s.lab.SeedClient.List(ctx, list, client.InNamespace(s.TechnicalID())); err != nil {
-		return err
+	names, err := containers.ExtractNames(pages)
+	if err != nil {
+		return nil, err
 	}
-	return meta.EachListItem(list, func(item runtime.Object) error {
-		object, ok := item.(client.Object)
-		if !ok {
-			return fmt.Errorf("%T is no object", item)
+	var result []string
+	for _, name := range names {
+		pages, err := objects.List(s.lab.swift, name, objects.ListOpts{Prefix: s.TechnicalID() + "--"}).AllPages(ctx)
+		if err != nil {
+			return nil, err
 		}
-		before := object.DeepCopyObject().(client.Object)
-		object.SetFinalizers(nil)
-		if err := s.lab.SeedClient.Patch(ctx, object, client.MergeFrom(before)); err != nil {
-			return client.IgnoreNotFound(err)
+		keys, err := objects.ExtractNames(pages)
+		if err != nil {
+			return nil, err
 		}
-		return client.IgnoreNotFound(s.lab.SeedClient.Delete(ctx, object))
-	})
+		result = append(result, keys...)
+	}
+	return result, nil
 }

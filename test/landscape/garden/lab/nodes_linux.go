@@ -24,7 +24,7 @@ import (
 // Machines are the names of the machines of the shoot by their provider IDs, which are those of running machines only.
 func (s *Shoot) Machines(ctx context.Context) (map[string]string, error) {
 	list := &machinev1alpha1.MachineList{}
-	if err := s.lab.SeedClient.List(ctx, list, client.InNamespace(s.TechnicalID())); err != nil {
+	if err := s.seed.Client.List(ctx, list, client.InNamespace(s.TechnicalID())); err != nil {
 		return nil, err
 	}
 	result := map[string]string{}

@@ -134,18 +134,20 @@ func (s *Shoot) Delete(ctx context.Context, tell func(string)) error {
 	})
 }
 
-// WaitSeed waits until the seed can have shoots.
-func (l *Lab) WaitSeed(ctx context.Context, tell func(string)) error {
+// WaitSeed waits until a seed can have shoots.
+func (l *Lab) WaitSeed(ctx context.Context, name string, tell func(string)) error {
 	return l.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
 		seed := &gardencorev1beta1.Seed{}
-		if err := l.Client.Get(ctx, client.ObjectKey{Name: garden.SeedName}, seed); err != nil {
+		if err := l.Client.Get(ctx, client.ObjectKey{Name: name}, seed); err != nil {
 			return false, "waiting for gardenlet", client.IgnoreNotFound(err)
 		}
 		last := seed.Status.LastOperation
 		if last == nil || last.State != gardencorev1beta1.LastOperationStateSucceeded {
 			return false, "seed is being prepared", nil
 		}
-		for _, kind := range []gardencorev1beta1.ConditionType{gardencorev1beta1.GardenletReady, gardencorev1beta1.SeedExtensionsReady} {
+		for _, kind := range []gardencorev1beta1.ConditionType{
+			gardencorev1beta1.GardenletReady, gardencorev1beta1.SeedExtensionsReady, gardencorev1beta1.SeedBackupBucketsReady,
+		} {
 			ready := false
 			for _, c := range seed.Status.Conditions {
 				if c.Type == kind && c.Status == gardencorev1beta1.ConditionTrue {

@@ -29,16 +29,22 @@ var zones = map[string]string{Cloud: "cloud-a", VC: "vc-1", Racks: "rack-1", Hal
 type Shoot struct {
 	lab  *Lab
 	name string
+	// seed has its control plane.
+	seed *garden.Seed
 }
 
-// Shoot is the shoot with a name.
+// Shoot is the shoot with a name, which is scheduled to the first seed.
 func (l *Lab) Shoot(name string) *Shoot {
-	return &Shoot{lab: l, name: name}
+	return &Shoot{lab: l, name: name, seed: l.Seed}
 }
 
 // TechnicalID is its namespace in the seed and the prefix of what it has on the sites.
 func (s *Shoot) TechnicalID() string {
-	return "shoot--" + garden.Project + "--" + s.name
+	return technicalID(s.name)
+}
+
+func technicalID(shoot string) string {
+	return "shoot--" + garden.Project + "--" + shoot
 }
 
 // Object is the shoot of the example with some of its sites, for its creation.

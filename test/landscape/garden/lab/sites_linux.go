@@ -38,7 +38,7 @@ func (l *Lab) startOpenStack(ctx context.Context) error {
 	if l.bed, err = openstack.NewBed(); err != nil {
 		return err
 	}
-	if l.started, err = l.bed.Start(ctx, l.options.Progress); err != nil {
+	if l.started, err = l.bed.StartWithSwift(ctx, l.options.Progress); err != nil {
 		return err
 	}
 	if l.access, err = l.bed.Credentials(openstack.Projects[0]); err != nil {
@@ -52,7 +52,7 @@ func (l *Lab) startOpenStack(ctx context.Context) error {
 		return err
 	}
 	// What a garden left that was killed is nobody's any more.
-	return l.OpenStack.Sweep(ctx, l.Shoot(Hybrid).TechnicalID())
+	return l.OpenStack.Sweep(ctx, technicalID(Hybrid))
 }
 
 // newKey makes a credential of the OpenStack site.

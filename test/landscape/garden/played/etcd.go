@@ -31,9 +31,12 @@ const (
 
 	etcdPort   = 2379
 	backupPort = 8080
-	dataPath   = "/var/etcd-data"
+	volumePath = "/var/etcd/data"
+	dataPath   = volumePath + "/new.etcd" // a folder that etcd-backup-restore replaces
 	backupPath = "/var/etcd-backup"
+	sourcePath = "/var/source-etcd-backup"
 	configFile = "etcd.conf.yaml"
+	peerURL    = "http://127.0.0.1:2380"
 )
 
 // credentialFolders are the variables that tell etcd-backup-restore where its credentials are, for the stores that our extension names.
@@ -77,7 +80,8 @@ func (o *Operators) syncEtcd(ctx context.Context, etcd *druidcorev1alpha1.Etcd) 
 	if err := o.createIfMissing(ctx, service, &corev1.Service{}); err != nil {
 		return err
 	}
-	config := &corev1.ConfigMap{ObjectMeta: object, Data: map[string]string{configFile: "initial-cluster: " + clusterOf(etcd) + "\n"}}
+	config := &corev1.ConfigMap{ObjectMeta: object, Data: map[string]string{configFile: fmt.Sprintf(
+		"initial-cluster: %s\ninitial-advertise-peer-urls: {%s: [%q]}\n", clusterOf(etcd), memberOf(etcd), peerURL)}}
 	config.Name = etcd.Name + "-config"
 	if err := o.createIfMissing(ctx, config, &corev1.ConfigMap{}); err != nil {
 		return err
@@ -90,12 +94,18 @@ func (o *Operators) syncEtcd(ctx context.Context, etcd *druidcorev1alpha1.Etcd) 
 	return o.reportEtcd(ctx, etcd)
 }
 
-// clusterOf is the only member of an Etcd.
-func clusterOf(etcd *druidcorev1alpha1.Etcd) string {
-	return etcd.Name + "=http://127.0.0.1:2380"
+// memberOf is the name of the only member of an Etcd, which is that of its pod.
+func memberOf(etcd *druidcorev1alpha1.Etcd) string {
+	return etcd.Name + "-0"
 }
 
-// etcdPod is the pod of an Etcd. Its data is where no pod of another Etcd looks for it.
+// clusterOf is the only member of an Etcd with its address.
+func clusterOf(etcd *druidcorev1alpha1.Etcd) string {
+	return memberOf(etcd) + "=" + peerURL
+}
+
+// etcdPod is the pod of an Etcd. Its data is where no pod of another Etcd looks for it. If it has none, but backups, these are restored
+// before etcd starts.
 func etcdPod(etcd *druidcorev1alpha1.Etcd, object metav1.ObjectMeta) *corev1.Pod {
 	tls := etcd.Spec.Etcd.ClientUrlTLS
 	authority := "ca.crt"
@@ -105,21 +115,21 @@ func etcdPod(etcd *druidcorev1alpha1.Etcd, object metav1.ObjectMeta) *corev1.Pod
 	secret := func(name string) corev1.VolumeSource {
 		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}
 	}
-	object.Name = etcd.Name + "-0"
+	object.Name = memberOf(etcd)
 	object.Labels = maps.Clone(object.Labels)
 	pod := &corev1.Pod{ObjectMeta: object, Spec: corev1.PodSpec{
 		AutomountServiceAccountToken: new(false),
 		Containers: []corev1.Container{{
 			Name: "etcd", Image: EtcdImage,
 			Args: []string{
-				"--name=" + etcd.Name, "--data-dir=" + dataPath, "--unsafe-no-fsync", "--log-level=warn", "--quota-backend-bytes=8589934592",
+				"--name=" + memberOf(etcd), "--data-dir=" + dataPath, "--unsafe-no-fsync", "--log-level=warn", "--quota-backend-bytes=8589934592",
 				"--listen-client-urls=https://0.0.0.0:2379", "--advertise-client-urls=https://" + etcd.Name + "-client:2379",
-				"--listen-peer-urls=http://127.0.0.1:2380", "--initial-advertise-peer-urls=http://127.0.0.1:2380",
+				"--listen-peer-urls=" + peerURL, "--initial-advertise-peer-urls=" + peerURL,
 				"--initial-cluster=" + clusterOf(etcd),
 				"--cert-file=/server/tls.crt", "--key-file=/server/tls.key", "--client-cert-auth", "--trusted-ca-file=/authority/" + authority,
 			},
 			VolumeMounts: []corev1.VolumeMount{{Name: "authority", MountPath: "/authority"}, {Name: "server", MountPath: "/server"},
-				{Name: "data", MountPath: dataPath}},
+				{Name: "data", MountPath: volumePath}},
 		}},
 		Volumes: []corev1.Volume{
 			{Name: "authority", VolumeSource: secret(tls.TLSCASecretRef.Name)},
@@ -128,21 +138,31 @@ func etcdPod(etcd *druidcorev1alpha1.Etcd, object metav1.ObjectMeta) *corev1.Pod
 		},
 	}}
 	if store := etcd.Spec.Backup.Store; store != nil && store.Provider != nil && store.SecretRef != nil {
+		env := []corev1.EnvVar{
+			{Name: credentialFolders[*store.Provider], Value: backupPath}, {Name: "ETCD_CONF", Value: "/config/" + configFile},
+			{Name: "POD_NAME", Value: object.Name}, {Name: "POD_NAMESPACE", Value: object.Namespace},
+		}
+		mounts := []corev1.VolumeMount{{Name: "backup", MountPath: backupPath}, {Name: "config", MountPath: "/config"}}
+		pod.Spec.InitContainers = []corev1.Container{{
+			Name: "initialize", Image: BackupRestoreImage,
+			Args: append([]string{
+				"initialize", "--validation-mode=sanity", "--data-dir=" + dataPath,
+				"--restoration-temp-snapshots-dir=" + volumePath + "/restoration",
+				"--name=" + memberOf(etcd), "--initial-cluster=" + clusterOf(etcd), "--initial-advertise-peer-urls=" + peerURL,
+			}, storeArgs("", store)...),
+			Env: env, VolumeMounts: append([]corev1.VolumeMount{{Name: "data", MountPath: volumePath}}, mounts...),
+		}}
 		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
 			Name: "backup-restore", Image: BackupRestoreImage,
-			Args: []string{
-				"server", "--storage-provider=" + string(*store.Provider), "--store-container=" + ptr.Deref(store.Container, ""),
-				"--store-prefix=" + store.Prefix, "--delta-snapshot-period=10s", "--schedule=0 */1 * * *", "--snapstore-temp-directory=/tmp",
+			Args: append([]string{
+				"server", "--delta-snapshot-period=10s", "--schedule=0 */1 * * *",
 				fmt.Sprintf("--server-port=%d", backupPort), "--server-cert=/server/tls.crt", "--server-key=/server/tls.key",
 				fmt.Sprintf("--endpoints=https://%s-client:%d", etcd.Name, etcdPort), "--insecure-transport=false", "--insecure-skip-tls-verify=false",
 				"--cacert=/authority/" + authority, "--cert=/client/tls.crt", "--key=/client/tls.key",
-			},
-			Env: []corev1.EnvVar{
-				{Name: credentialFolders[*store.Provider], Value: backupPath}, {Name: "ETCD_CONF", Value: "/config/" + configFile},
-				{Name: "POD_NAME", Value: object.Name}, {Name: "POD_NAMESPACE", Value: object.Namespace},
-			},
-			VolumeMounts: []corev1.VolumeMount{{Name: "authority", MountPath: "/authority"}, {Name: "server", MountPath: "/server"},
-				{Name: "client", MountPath: "/client"}, {Name: "backup", MountPath: backupPath}, {Name: "config", MountPath: "/config"}},
+			}, storeArgs("", store)...),
+			Env: env,
+			VolumeMounts: append([]corev1.VolumeMount{{Name: "authority", MountPath: "/authority"}, {Name: "server", MountPath: "/server"},
+				{Name: "client", MountPath: "/client"}}, mounts...),
 		})
 		pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "client", VolumeSource: secret(tls.ClientTLSSecretRef.Name)},
 			corev1.Volume{Name: "backup", VolumeSource: secret(store.SecretRef.Name)},
@@ -150,6 +170,16 @@ func etcdPod(etcd *druidcorev1alpha1.Etcd, object metav1.ObjectMeta) *corev1.Pod
 				LocalObjectReference: corev1.LocalObjectReference{Name: etcd.Name + "-config"}}}})
 	}
 	return pod
+}
+
+// storeArgs are the arguments of etcd-backup-restore for a store, which may be the source of a copy.
+func storeArgs(prefix string, store *druidcorev1alpha1.StoreSpec) []string {
+	args := []string{"--" + prefix + "storage-provider=" + string(*store.Provider),
+		"--" + prefix + "store-container=" + ptr.Deref(store.Container, ""), "--" + prefix + "store-prefix=" + store.Prefix}
+	if prefix == "" {
+		args = append(args, "--snapstore-temp-directory=/tmp")
+	}
+	return args
 }
 
 // syncEtcdPod creates, replaces or deletes the pod.

@@ -55,7 +55,7 @@ func (o *Operators) run(ctx context.Context) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	for {
-		for _, part := range []func(context.Context) error{o.syncBalancers, o.syncEtcds, o.syncMonitoring, o.syncExtensions} {
+		for _, part := range []func(context.Context) error{o.syncBalancers, o.syncEtcds, o.syncCopies, o.syncMonitoring, o.syncExtensions} {
 			if err := part(ctx); err != nil && ctx.Err() == nil {
 				o.Log.Info("What is played in the seed is not up to date", "reason", err.Error())
 			}

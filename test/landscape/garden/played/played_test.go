@@ -31,7 +31,8 @@ var _ = Describe("Operators", func() {
 
 	start := func(ctx SpecContext, objects ...client.Object) {
 		c = fake.NewClientBuilder().WithScheme(garden.Scheme).WithObjects(objects...).WithStatusSubresource(
-			&corev1.Service{}, &druidcorev1alpha1.Etcd{}, &extensionsv1alpha1.Network{}, &extensionsv1alpha1.OperatingSystemConfig{},
+			&corev1.Service{}, &corev1.Pod{}, &druidcorev1alpha1.Etcd{}, &druidcorev1alpha1.EtcdCopyBackupsTask{},
+			&extensionsv1alpha1.Network{}, &extensionsv1alpha1.OperatingSystemConfig{},
 		).Build()
 		operators := &played.Operators{Client: c, Types: []string{"linux", "net"}, Balancers: "10.240.100", Log: logr.Discard()}
 		operators.Start(ctx)
@@ -90,6 +91,38 @@ var _ = Describe("Operators", func() {
 		etcd.Spec.Replicas = 0
 		Expect(c.Update(ctx, etcd)).To(Succeed())
 		Eventually(get(ctx, pod)).WithTimeout(5 * time.Second).Should(MatchError(apierrors.IsNotFound, "is not found"))
+	})
+
+	It("copies backups from one store to another, and says so when they are copied", func(ctx SpecContext) {
+		store := func(provider druidcorev1alpha1.StorageProvider, secret string) druidcorev1alpha1.StoreSpec {
+			return druidcorev1alpha1.StoreSpec{Provider: &provider, Container: new("of-" + secret), Prefix: "prefix",
+				SecretRef: &corev1.SecretReference{Name: secret}}
+		}
+		task := &druidcorev1alpha1.EtcdCopyBackupsTask{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "copy", UID: "3"},
+			Spec: druidcorev1alpha1.EtcdCopyBackupsTaskSpec{SourceStore: store("S3", "source"), TargetStore: store("Swift", "target"),
+				WaitForFinalSnapshot: &druidcorev1alpha1.WaitForFinalSnapshotSpec{Enabled: true,
+					Timeout: &metav1.Duration{Duration: time.Minute}}}}
+		start(ctx, task)
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "copy-worker"}}
+		Eventually(get(ctx, pod)).Should(Succeed())
+		container := pod.Spec.InitContainers[0]
+		Expect(container.Args).To(Equal([]string{"copy", "--storage-provider=Swift", "--store-container=of-target", "--store-prefix=prefix",
+			"--snapstore-temp-directory=/tmp", "--source-storage-provider=S3", "--source-store-container=of-source",
+			"--source-store-prefix=prefix", "--wait-for-final-snapshot=true", "--wait-for-final-snapshot-timeout=1m0s"}))
+		Expect(container.Env).To(ContainElements(HaveField("Name", "OPENSTACK_APPLICATION_CREDENTIALS"),
+			HaveField("Name", "SOURCE_AWS_APPLICATION_CREDENTIALS")))
+		Consistently(func(g Gomega) {
+			g.Expect(get(ctx, task)()).To(Succeed())
+			g.Expect(task.Status.Conditions).To(BeEmpty())
+		}).Should(Succeed())
+
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		Expect(c.Status().Update(ctx, pod)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(get(ctx, task)()).To(Succeed())
+			g.Expect(task.Status.Conditions).To(ConsistOf(And(HaveField("Type", druidcorev1alpha1.EtcdCopyBackupsTaskSucceeded),
+				HaveField("Status", druidcorev1alpha1.ConditionTrue))))
+		}).WithTimeout(5 * time.Second).Should(Succeed())
 	})
 
 	It("does the work of the extensions that it plays, and of no other", func(ctx SpecContext) {
