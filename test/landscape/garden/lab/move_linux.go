@@ -11,7 +11,6 @@ import (
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"github.com/gophercloud/gophercloud/v2/openstack/objectstorage/v1/containers"
 	"github.com/gophercloud/gophercloud/v2/openstack/objectstorage/v1/objects"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -96,27 +95,15 @@ func (s *Shoot) InSeed(ctx context.Context, seed *garden.Seed) ([]string, error)
 	return result, nil
 }
 
-// SwiftBackups are the keys of the shoot's backups in Swift.
+// SwiftBackups are the keys of the shoot's backups in Swift, in the container of the second seed. Those of an earlier garden are in another.
 func (s *Shoot) SwiftBackups(ctx context.Context) ([]string, error) {
-	pages, err := containers.List(s.lab.swift, nil).AllPages(ctx)
+	seed := &gardencorev1beta1.Seed{}
+	if err := s.lab.Client.Get(ctx, client.ObjectKey{Name: garden.SecondName}, seed); err != nil {
+		return nil, err
+	}
+	pages, err := objects.List(s.lab.swift, string(seed.UID), objects.ListOpts{Prefix: s.TechnicalID() + "--"}).AllPages(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names, err := containers.ExtractNames(pages)
-	if err != nil {
-		return nil, err
-	}
-	var result []string
-	for _, name := range names {
-		pages, err := objects.List(s.lab.swift, name, objects.ListOpts{Prefix: s.TechnicalID() + "--"}).AllPages(ctx)
-		if err != nil {
-			return nil, err
-		}
-		keys, err := objects.ExtractNames(pages)
-		if err != nil {
-			return nil, err
-		}
-		result = append(result, keys...)
-	}
-	return result, nil
+	return objects.ExtractNames(pages)
 }
