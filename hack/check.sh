@@ -83,6 +83,10 @@ check_prose_of() {
   rm -rf "$texts"
 }
 
+check_lint_of_images() {
+  (cd hack/oci && golangci-lint run --config ../../.golangci.yaml ./...)
+}
+
 failed=()
 run() {
   local name="$1" output
@@ -107,6 +111,7 @@ run "Prose" check_prose
 run "Prose of sources" check_prose_of 'cmd/*.go' 'pkg/*.go' 'example/*.yaml' 'charts/*.yaml'
 run "Format" golangci-lint fmt --diff
 run "Lint" golangci-lint run ./...
+run "Lint of hack/oci" check_lint_of_images
 
 if ((${#failed[@]} > 0)); then
   printf 'FAILED: %s\n' "${failed[@]}"

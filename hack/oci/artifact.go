@@ -33,8 +33,10 @@ func newArtifact(configType types.MediaType, config []byte, blobType types.Media
 	if err != nil {
 		return nil, err
 	}
-	a.manifest, err = json.Marshal(v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Subject: subject, Annotations: annotations,
-		Config: v1.Descriptor{MediaType: configType, Digest: digest, Size: size}, Layers: []v1.Descriptor{*blob}})
+	a.manifest, err = json.Marshal(v1.Manifest{
+		SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Subject: subject, Annotations: annotations,
+		Config: v1.Descriptor{MediaType: configType, Digest: digest, Size: size}, Layers: []v1.Descriptor{*blob},
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func (t *debianTools) fetch(ctx context.Context, architecture string) (files, []
 	if err != nil {
 		return nil, nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	archives, err := t.download(ctx, dir, architecture)
 	if err != nil {
 		return nil, nil, err
@@ -106,12 +106,14 @@ func (t *debianTools) download(ctx context.Context, dir, architecture string) ([
 			return nil, err
 		}
 	}
-	settings := []string{"-q", "-o", "APT::Architecture=" + architecture, "-o", "APT::Architectures=" + architecture, "-o", "APT::Sandbox::User=",
+	settings := []string{"-q", "-o", "APT::Architecture=" + architecture, "-o", "APT::Architectures=" + architecture,
+		"-o", "APT::Sandbox::User=",
 		"-o", "Dir::State::status=" + filepath.Join(dir, "status"), "-o", "Dir::State::lists=" + filepath.Join(dir, "lists"),
 		"-o", "Dir::Cache::archives=" + filepath.Join(dir, "archives"), "-o", "Dir::Cache::pkgcache=", "-o", "Dir::Cache::srcpkgcache=",
 		"-o", "Dir::Etc::sourcelist=" + filepath.Join(dir, "sources.list"), "-o", "Dir::Etc::sourceparts=" + filepath.Join(dir, "sources.d"),
 		"-o", "Debug::NoLocking=1"}
-	for _, args := range [][]string{{"update"}, append([]string{"install", "-y", "--download-only", "--no-install-recommends"}, t.Packages...)} {
+	install := append([]string{"install", "-y", "--download-only", "--no-install-recommends"}, t.Packages...)
+	for _, args := range [][]string{{"update"}, install} {
 		cmd := exec.CommandContext(ctx, "apt-get", append(slices.Clone(settings), args...)...)
 		if output, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("apt-get %s: %w\n%s", args[0], err, output)

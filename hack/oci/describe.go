@@ -62,9 +62,10 @@ func (o options) billOfMaterials(spec imageSpec, digest v1.Hash, info *buildinfo
 }
 
 // provenance says what an image was built from and how: https://slsa.dev/spec/v1.0/provenance. It is not signed.
-func (o options) provenance(spec imageSpec, platform *v1.Platform, digest v1.Hash, info *buildinfo.BuildInfo, packages []debianPackage) ([]byte, error) {
-	external, err := structpb.NewStruct(map[string]any{"source": "git+" + sourceURL + "@" + o.revision, "version": o.version, "image": spec.Name,
-		"platform": platform.String()})
+func (o options) provenance(spec imageSpec, platform *v1.Platform, digest v1.Hash, info *buildinfo.BuildInfo,
+	packages []debianPackage) ([]byte, error) {
+	external, err := structpb.NewStruct(map[string]any{"source": "git+" + sourceURL + "@" + o.revision, "version": o.version,
+		"image": spec.Name, "platform": platform.String()})
 	if err != nil {
 		return nil, err
 	}

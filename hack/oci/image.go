@@ -100,7 +100,8 @@ func (o options) assemble(spec imageSpec, platform *v1.Platform, layers []v1.Lay
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	for _, layer := range layers {
 		var err error
-		image, err = mutate.Append(image, mutate.Addendum{Layer: layer, History: v1.History{Created: v1.Time{Time: o.created}, CreatedBy: "make images"}})
+		history := v1.History{Created: v1.Time{Time: o.created}, CreatedBy: "make images"}
+		image, err = mutate.Append(image, mutate.Addendum{Layer: layer, History: history})
 		if err != nil {
 			return nil, err
 		}
@@ -110,7 +111,8 @@ func (o options) assemble(spec imageSpec, platform *v1.Platform, layers []v1.Lay
 		return nil, err
 	}
 	config = config.DeepCopy()
-	config.OS, config.Architecture, config.Variant, config.Created = platform.OS, platform.Architecture, platform.Variant, v1.Time{Time: o.created}
+	config.OS, config.Architecture, config.Variant = platform.OS, platform.Architecture, platform.Variant
+	config.Created = v1.Time{Time: o.created}
 	config.Config = v1.Config{Entrypoint: []string{"/" + spec.Name}, WorkingDir: "/", User: userID + ":" + userID, Labels: o.annotations(spec),
 		Env: []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}}
 	if spec.Root {

@@ -82,7 +82,8 @@ func baseFiles(created time.Time) (v1.Layer, error) {
 	}
 	text := func(content string) file { return file{kind: tar.TypeReg, mode: 0o644, content: []byte(content)} }
 	return files{
-		"etc/passwd":                        text("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:" + userID + ":" + userID + ":nonroot:/nonexistent:/sbin/nologin\n"),
+		"etc/passwd": text("root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:" + userID + ":" + userID +
+			":nonroot:/nonexistent:/sbin/nologin\n"),
 		"etc/group":                         text("root:x:0:\nnonroot:x:" + userID + ":\n"),
 		"etc/ssl/certs/ca-certificates.crt": text(authorities.String()),
 		"tmp":                               {kind: tar.TypeDir, mode: 0o1777},

@@ -96,7 +96,8 @@ func digestsOf(t *testing.T, o options) digests {
 // TestPublish pushes an image and a chart to a registry, and reads them by their digests.
 func TestPublish(t *testing.T) {
 	o := options{root: sources(t), out: t.TempDir(), charts: chart(t), registry: registry(t) + "/hybrid", revision: "abc", version: version,
-		push: true, platforms: []string{"linux/amd64", "linux/arm64"}, names: []string{"static-host-operator"}, created: time.Unix(1_700_000_000, 0).UTC()}
+		push: true, platforms: []string{"linux/amd64", "linux/arm64"}, names: []string{"static-host-operator"},
+		created: time.Unix(1_700_000_000, 0).UTC()}
 	written := digestsOf(t, o)
 
 	// The same sources elsewhere give the same digests.
@@ -149,7 +150,8 @@ func checkImage(t *testing.T, image v1.Image, platform v1.Platform) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.Architecture != platform.Architecture || config.Config.User != "65532:65532" || config.Config.Entrypoint[0] != "/static-host-operator" {
+	if config.Architecture != platform.Architecture || config.Config.User != "65532:65532" ||
+		config.Config.Entrypoint[0] != "/static-host-operator" {
 		t.Errorf("got %+v", config)
 	}
 	content := mutate.Extract(image)
@@ -170,7 +172,8 @@ func checkImage(t *testing.T, image v1.Image, platform v1.Platform) {
 			found[header.Name] = header.Mode
 		}
 	}
-	want := map[string]int64{"etc/passwd": 0o644, "etc/group": 0o644, "etc/ssl/certs/ca-certificates.crt": 0o644, "static-host-operator": 0o755}
+	want := map[string]int64{"etc/passwd": 0o644, "etc/group": 0o644, "etc/ssl/certs/ca-certificates.crt": 0o644,
+		"static-host-operator": 0o755}
 	if len(found) != len(want) {
 		t.Errorf("got %v, want %v", found, want)
 	}
@@ -222,7 +225,8 @@ func checkReferrers(t *testing.T, subject name.Digest, o options, platform v1.Pl
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := len(*bom.Components), 1+len(info.Deps); got != want || (*bom.Components)[0].Version != strings.TrimPrefix(info.GoVersion, "go") {
+	golang := strings.TrimPrefix(info.GoVersion, "go")
+	if got, want := len(*bom.Components), 1+len(info.Deps); got != want || (*bom.Components)[0].Version != golang {
 		t.Errorf("got %d components, want %d: %v", got, want, *bom.Components)
 	}
 	if !bytes.Contains(contents[string(provenanceType)], []byte(`"gitCommit":"abc"`)) {

@@ -38,7 +38,8 @@ var _ = Describe("Registration", func() {
 	})
 
 	It("should name images and charts of a release by their digests", func() {
-		dir := sources(map[string]string{"digests.json": `{"images": {"cinder-csi-plugin-hybrid": "sha256:12", "gardener-extension-provider-hybrid": "sha256:34"},
+		dir := sources(map[string]string{"digests.json": `{
+			"images": {"cinder-csi-plugin-hybrid": "sha256:12", "gardener-extension-provider-hybrid": "sha256:34"},
 			"charts": {"gardener-extension-provider-hybrid": "sha256:56"}}`})
 		Expect(run(filepath.Join("..", ".."), dir, "", "127.0.0.1:5000/hybrid/", filepath.Join(dir, "digests.json"))).To(Succeed())
 		extension, err := os.ReadFile(filepath.Join(dir, "extension.yaml"))

@@ -131,7 +131,7 @@ func (s *seedSites) errors() field.ErrorList {
 			return slices.ContainsFunc(site.StorageClasses, func(c v1alpha1.StorageClass) bool { return c.Name == volume.StorageClassName })
 		})
 		if owner == nil {
-			continue // a class that somebody else creates
+			continue // not a class of this extension
 		}
 		for _, zone := range s.spec.Provider.Zones {
 			if site := s.zones[zone]; site != nil && site.Name != owner.Name && (len(volume.Zones) == 0 || slices.Contains(volume.Zones, zone)) {

@@ -67,7 +67,7 @@ func NewSecretsWebhook(mgr manager.Manager) (*extensionswebhook.Webhook, error) 
 	})
 }
 
-// NewManagedSeedsWebhook returns the webhook that validates ManagedSeeds, which have no label that selects those of the provider type. While
+// NewManagedSeedsWebhook returns the webhook that validates ManagedSeeds, which have no label that selects those of the type. While
 // it does not answer, ManagedSeeds are not validated, but the Seeds that gardenlet creates for them are.
 func NewManagedSeedsWebhook(mgr manager.Manager) (*extensionswebhook.Webhook, error) {
 	webhook, err := extensionswebhook.New(mgr, extensionswebhook.Args{

@@ -62,7 +62,7 @@ func (d *delegate) GetETCDSecretData(_ context.Context, _ logr.Logger, entry *ex
 
 // Delete deletes the backups of the entry. Those of a source entry, which are no longer needed after they were copied, are kept if the
 // entry that they were copied to is in the same bucket, or if they are locked: gardenlet restores a control plane until its source entry is
-// gone, and nobody can change the shoot meanwhile.
+// gone, and the shoot cannot be changed meanwhile.
 func (d *delegate) Delete(ctx context.Context, log logr.Logger, entry *extensionsv1alpha1.BackupEntry) error {
 	return backupstore.Result(d.delete(ctx, log, entry))
 }

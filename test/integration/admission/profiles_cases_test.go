@@ -68,7 +68,9 @@ var profileCases = []profileCase{
 		"sites[0].nodeSettings", "must have at least one setting"},
 	{"a time server on two lines", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].NodeSettings.NTPServers[0] = "a\nb" },
 		"sites[0].nodeSettings.ntpServers[0]", "must be a DNS name or an IP address"},
-	{"a path as registry", func(c *v1alpha1.CloudProfileConfig) { c.Sites[0].NodeSettings.RegistryMirrors[0].Upstream = "../passwd" },
+	{"a path as registry", func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[0].NodeSettings.RegistryMirrors[0].Upstream = "../passwd"
+	},
 		"sites[0].nodeSettings.registryMirrors[0].upstream", "must be a host"},
 	{"a mirror with a password", func(c *v1alpha1.CloudProfileConfig) {
 		c.Sites[0].NodeSettings.RegistryMirrors[0].Endpoints[0] = "https://u:p@mirror.example.com"

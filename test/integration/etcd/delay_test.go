@@ -71,12 +71,12 @@ func (d *delay) carry(to io.WriteCloser, from io.ReadCloser) {
 		}
 	}()
 	for c := range chunks {
-		time.Sleep(time.Until(c.due))
+		<-time.After(time.Until(c.due))
 		if _, err := to.Write(c.data); err != nil {
 			break
 		}
 	}
 	_, _ = to.Close(), from.Close()
-	for range chunks { //nolint:revive // until the reader ends
+	for range chunks { // until the reader ends
 	}
 }

@@ -95,7 +95,7 @@ func (s *Shoot) InSeed(ctx context.Context, seed *garden.Seed) ([]string, error)
 	return result, nil
 }
 
-// SwiftBackups are the keys of the shoot's backups in Swift, in the container of the second seed. Those of an earlier garden are in another.
+// SwiftBackups are the keys of the shoot's backups in Swift, in the container of the second seed. Those of another garden are elsewhere.
 func (s *Shoot) SwiftBackups(ctx context.Context) ([]string, error) {
 	seed := &gardencorev1beta1.Seed{}
 	if err := s.lab.Client.Get(ctx, client.ObjectKey{Name: garden.SecondName}, seed); err != nil {
