@@ -5,13 +5,21 @@
 # The project's tools are built from the Go module proxy into hack/bin. A stamp file for each version makes a new version
 # replace the old one.
 
+# renovate: github.com/golangci/golangci-lint/v2
 GOLANGCI_LINT_VERSION  := v2.12.2
+# renovate: k8s.io/code-generator
 DEEPCOPY_GEN_VERSION   := v0.36.3
+# renovate: github.com/elastic/crd-ref-docs
 CRD_REF_DOCS_VERSION   := v0.3.0
+# renovate: sigs.k8s.io/controller-tools
 CONTROLLER_GEN_VERSION := v0.20.0
+# renovate: helm.sh/helm/v3
 HELM_VERSION           := v3.19.4
+# renovate: github.com/errata-ai/vale/v3
 VALE_VERSION           := v3.7.1
+# renovate: github.com/go-gremlins/gremlins
 GREMLINS_VERSION       := v0.5.0
+# renovate: github.com/charmbracelet/freeze
 FREEZE_VERSION         := v0.2.2
 
 GOLANGCI_LINT  := $(BIN_DIR)/.golangci-lint_$(GOLANGCI_LINT_VERSION)
