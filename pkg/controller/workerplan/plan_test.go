@@ -66,6 +66,9 @@ var (
 			f.profile.Sites[1].Zones = append(f.profile.Sites[1].Zones,
 				v1alpha1.SiteZone{Name: "cloud-a", Blocks: toyapi.Blocks(&toyapi.Zone{Shelf: "raw-cloud-a"})})
 		}, []string{"CloudProfile spec.providerConfig.sites[cloud].zones[cloud-a]"}},
+		{"the `nodeSettings` of its site change in the CloudProfile", func(f *fixture) {
+			f.profile.Sites[0].NodeSettings = &v1alpha1.NodeSettings{NTPServers: []string{"ntp.example.com"}}
+		}, []string{"CloudProfile spec.providerConfig.sites[cloud].nodeSettings"}},
 	}
 	keeps = []change{
 		{"a zone is added to the pool or removed from it, including the first zone",
