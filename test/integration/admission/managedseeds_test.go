@@ -37,7 +37,7 @@ var _ = beforeWebhooks(func(ctx context.Context) {
 	shoot := newShoot(allPlatforms)
 	shoot.Namespace, shoot.Name = namespace, "all-platforms"
 	onMetalLB(func(c *v1alpha1.MetalLB) {
-		c.AddressPools[0].CIDRs, c.AddressPools[1].CIDRs = []string{"10.250.248.0/24"}, []string{"192.0.2.48-192.0.2.63"}
+		c.AddressPools[0].CIDRs, c.AddressPools[1].CIDRs = []string{"10.250.246.0/24"}, []string{"192.0.2.96-192.0.2.111"}
 	})(shoot)
 	shoot.Spec.DNS = &gardencorev1beta1.DNS{Domain: new("seed.example.test"), Providers: []gardencorev1beta1.DNSProvider{{
 		Type: new("hybrid-designate"), Primary: new(true), CredentialsRef: &autoscalingv1.CrossVersionObjectReference{APIVersion: "v1",

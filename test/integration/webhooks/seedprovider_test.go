@@ -138,16 +138,17 @@ var _ = Describe("seedprovider", Ordered, func() {
 	})
 
 	It("should let new members wait while it is down, and nothing else", func(ctx SpecContext) {
-		seed.Extension.Stop(ctx)
-		DeferCleanup(func(ctx SpecContext) {
-			Expect(seed.Extension.Start()).To(Succeed())
-			awaitWebhooks(ctx)
-		})
 		claim := func(namespace string, labels map[string]string) *corev1.PersistentVolumeClaim {
 			return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "data-etcd-events-0", Labels: labels},
 				Spec: claimSpec()}
 		}
 		labels := druidcorev1alpha1.GetDefaultLabels(metav1.ObjectMeta{Name: "etcd-events"})
+		seed.Extension.Stop(ctx)
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(seed.Extension.Start()).To(Succeed())
+			Eventually(func() error { return writer.Client.Create(ctx, claim(onSeed, labels), client.DryRunAll) }).
+				WithTimeout(20 * time.Second).WithPolling(200 * time.Millisecond).Should(Succeed())
+		})
 		Expect(writer.Client.Create(ctx, claim(onSeed, labels), client.DryRunAll)).To(MatchError(
 			ContainSubstring(`failed calling webhook "seedprovider.hybrid.extensions.gardener.cloud"`)))
 		for _, object := range []client.Object{
