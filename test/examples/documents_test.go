@@ -5,7 +5,6 @@
 package examples_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io/fs"
@@ -13,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/cmd/hybridctl/app"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
@@ -217,7 +216,9 @@ var _ = Describe("Documents", func() {
 	placeholder := regexp.MustCompile(`<[A-Za-z][A-Za-z ]*>`)
 	argument := regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
 
-	It("should have commands that a shell can read, with targets, files, and flags that exist", func() {
+	It("should have commands that a shell can read, with targets, files, and flags that exist", func(ctx SpecContext) {
+		own, err := landscape.BuildOwn(ctx, GinkgoT().TempDir(), GinkgoWriter, "./cmd/hybridctl")
+		Expect(err).NotTo(HaveOccurred())
 		makefile, err := os.ReadFile(filepath.Join(landscape.Root(), "Makefile"))
 		Expect(err).NotTo(HaveOccurred())
 		seen := map[string]int{}
@@ -253,7 +254,7 @@ var _ = Describe("Documents", func() {
 						Expect(filepath.Join(landscape.Root(), words[i+1])).To(BeAnExistingFile(), "%s: %s", b.document, line)
 					case word == "hybridctl" && (i == 0 || words[i-1] == "|"):
 						seen[word]++
-						expectFlags(words[i+1:], b.document+": "+line)
+						expectFlags(ctx, filepath.Join(own, word), words[i+1:], b.document+": "+line)
 					}
 				}
 			}
@@ -264,17 +265,14 @@ var _ = Describe("Documents", func() {
 	})
 })
 
-// expectFlags expects a command of hybridctl with these arguments, up to the next command of the shell.
-func expectFlags(words []string, where string) {
+// expectFlags expects a command of hybridctl with these arguments, up to the next command of the shell. Help is shown after flags are read.
+func expectFlags(ctx context.Context, hybridctl string, words []string, where string) {
 	GinkgoHelper()
-	for i, word := range words {
-		if word == "|" || word == ">" {
-			words = words[:i]
-			break
-		}
+	if end := slices.IndexFunc(words, func(word string) bool { return word == "|" || word == ">" }); end >= 0 {
+		words = words[:end]
 	}
-	var output bytes.Buffer
-	arguments := append(append([]string{"hybridctl"}, words...), "--help") // flags are read before help is shown
-	Expect(app.Run(context.Background(), arguments, app.Streams{In: &output, Out: &output, Err: &output})).To(Equal(0), where+output.String())
-	Expect(output.String()).To(ContainSubstring("hybridctl "+words[0]), where)
+	command := exec.CommandContext(ctx, hybridctl, append(slices.Clone(words), "--help")...) // #nosec G204 -- a program of ours
+	output, err := command.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), "%s%s", where, output)
+	Expect(string(output)).To(ContainSubstring("hybridctl "+words[0]), where)
 }
