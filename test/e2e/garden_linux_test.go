@@ -6,6 +6,7 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -37,9 +38,10 @@ var _ = Describe("Gardener", Ordered, func() {
 		steps          = &timeline{}
 		l              *lab.Lab
 		shoot, patient *lab.Shoot
-		discovered     *lab.Shoot
-		first          = []string{lab.Cloud, lab.VC, lab.Racks}
-		machines       map[string]string
+		// discovered has the CloudProfile of what the sites offer, available a control plane that is highly available.
+		discovered, available *lab.Shoot
+		first                 = []string{lab.Cloud, lab.VC, lab.Racks}
+		machines              map[string]string
 	)
 
 	BeforeAll(func(ctx SpecContext) {
@@ -63,7 +65,8 @@ var _ = Describe("Gardener", Ordered, func() {
 			Expect(l.Stop(ctx)).To(Succeed())
 		}, NodeTimeout(24*time.Hour))
 		Expect(err).NotTo(HaveOccurred())
-		shoot, patient, discovered = l.Shoot(lab.Hybrid), l.Shoot(lab.Patient), l.Shoot(lab.Discovered)
+		shoot, patient, available = l.Shoot(lab.Hybrid), l.Shoot(lab.Patient), l.Shoot(lab.Available)
+		discovered = l.ShootIn(l.Second, lab.Discovered)
 		steps.add("Sites: OpenStack, vCenter, inventory of bare metal")
 	}, NodeTimeout(30*time.Minute))
 
@@ -369,17 +372,69 @@ var _ = Describe("Gardener", Ordered, func() {
 		Expect(shoot.Left(ctx)).To(BeEmpty())
 	})
 
-	steps.step("Create a CloudProfile of what the sites offer, and a shoot with it", func(ctx SpecContext) {
+	steps.step("Create a CloudProfile of what the sites offer, and a shoot with it in the second seed", func(ctx SpecContext) {
 		Expect(l.Discover(ctx)).To(Succeed())
 		object, err := discovered.Discovered(ctx)
 		Expect(err).NotTo(HaveOccurred())
+		object.Spec.SeedName = new(garden.SecondName)
 		Expect(l.Client.Create(ctx, object)).To(Succeed())
 		Expect(discovered.WaitCreated(ctx, steps.tell)).To(Succeed())
 		Expect(discovered.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1, lab.Racks: 1, lab.Hall: 1})).To(Succeed())
+		Expect(l.Second.RestartGardenlet(ctx)).To(Succeed()) // it saves ShootStates of what is created when it starts, and every six hours
+		Expect(discovered.WaitState(ctx, steps.tell)).To(Succeed())
+	})
+
+	steps.step("The second seed dies: the shoot is restored in the first one from its ShootState and its backups", func(ctx SpecContext) {
+		expectKept := kept(ctx, discovered, lab.Discovered)
+		Eventually(discovered.SwiftBackups).WithContext(ctx).WithTimeout(time.Minute).Should(ContainElement(ContainSubstring("/Incr-")))
+		Expect(l.Forbidden(ctx, garden.Lasting...)).To(BeEmpty())
+		l.Second.Die(ctx)
+		l.Seed.CopyWithoutFinalSnapshots()
+		Expect(discovered.Rescue(ctx, l.Seed, steps.tell)).To(Succeed())
+		expectKept(l.Seed, "10.240.100.", "rescue-control-plane")
+	})
+
+	steps.step("Delete the shoot of the dead seed", func(ctx SpecContext) {
 		Expect(discovered.Delete(ctx, steps.tell)).To(Succeed())
 		Expect(discovered.UnlockBackups(ctx)).To(Succeed())
 		Eventually(discovered.InGarden).WithContext(ctx).WithTimeout(5 * time.Minute).Should(BeEmpty())
 		Expect(discovered.Left(ctx)).To(BeEmpty())
+		Expect(discovered.SwiftBackups(ctx)).To(BeEmpty())
+	})
+
+	steps.step("Create a shoot whose control plane is highly available", func(ctx SpecContext) {
+		object, err := available.Available(lab.Cloud, lab.VC)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(l.Client.Create(ctx, object)).To(Succeed())
+		Expect(available.WaitCreated(ctx, steps.tell)).To(Succeed())
+		Expect(available.WaitNodes(ctx, steps.tell, map[string]int{lab.Cloud: 1, lab.VC: 1})).To(Succeed())
+		for deployment := range lab.Elected {
+			Eventually(available.Replicas).WithContext(ctx).WithTimeout(time.Minute).Should(HaveKeyWithValue(deployment, int32(2)))
+		}
+		Expect(available.Replicas(ctx)).To(HaveKeyWithValue("csi-vsphere-controller", int32(2)))
+	})
+
+	steps.step("Each component of it loses its leader, and another member takes over", func(ctx SpecContext) {
+		for deployment, leases := range lab.Elected {
+			before, err := available.Leaders(ctx, deployment)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(before).To(HaveLen(len(leases)), deployment)
+			for lease, pod := range before {
+				begin := time.Now()
+				Expect(available.Lose(ctx, pod)).To(Succeed())
+				Eventually(available.Leaders).WithContext(ctx).WithArguments(deployment).WithTimeout(2 * time.Minute).
+					Should(HaveKeyWithValue(lease, Not(Equal(pod))))
+				steps.tell(fmt.Sprintf("%s: Lease %s has another leader after %.0f s", deployment, lease, time.Since(begin).Seconds()))
+			}
+			Eventually(available.Replicas).WithContext(ctx).WithTimeout(time.Minute).Should(HaveKeyWithValue(deployment, int32(2)))
+		}
+	})
+
+	steps.step("Delete the shoot with the highly available control plane", func(ctx SpecContext) {
+		Expect(available.Delete(ctx, steps.tell)).To(Succeed())
+		Expect(available.UnlockBackups(ctx)).To(Succeed())
+		Eventually(available.InGarden).WithContext(ctx).WithTimeout(5 * time.Minute).Should(BeEmpty())
+		Expect(available.Left(ctx)).To(BeEmpty())
 	})
 
 	steps.stepWithin(15*time.Minute, "The shoot with slow hosts was tried again and is created: no machine was lost", func(ctx SpecContext) {

@@ -27,6 +27,8 @@ type place struct {
 	controllers, health, metrics int
 	// visible says that shoots are scheduled to the seed; to another one they only move.
 	visible bool
+	// states is the number of workers that save ShootStates regularly. Without any, gardenlet saves one only when a shoot moves.
+	states int
 }
 
 var (
@@ -40,6 +42,6 @@ var (
 		name: SecondName, address: "10.240.0.3", services: "10.245.0.0/16", kubernetes: "10.245.0.1", pods: "10.246.0.0/15",
 		played: "10.247.0.0/16", balancers: "10.240.101",
 		networks:    kubelet.Networks{Bridge: "second", Real: "10.246", Played: "10.247", Node: "10.240.0.3"},
-		controllers: 10256, health: 2738, metrics: 2739,
+		controllers: 10256, health: 2738, metrics: 2739, states: 5,
 	}
 )

@@ -73,7 +73,7 @@ func (g *Garden) auditLogs() []auditLog {
 		{cluster: virtualName, client: g.Client, accounts: ofVirtual, read: g.auditFile(virtualName)},
 	}
 	for _, seed := range g.seeds() {
-		if seed.Client == nil {
+		if seed.Client == nil || seed.dead {
 			continue
 		}
 		logs = append(logs, auditLog{cluster: seed.Name, client: seed.Client, accounts: ofSeed, read: g.auditFile(seed.Name)})

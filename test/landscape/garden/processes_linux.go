@@ -107,6 +107,7 @@ func (g *Garden) newGardenlet(p place, seed *Cluster) (*landscape.Process, error
 		"GardenKubeconfig": g.Virtual.Kubeconfig, "SeedKubeconfig": seed.Kubeconfig, "Seed": p.name, "Provider": ProviderType, "DNS": dnsType,
 		"Domain": Domain, "Region": Region, "Nodes": nodeNetwork, "Pods": p.pods, "Services": p.services, "Backup": string(backup.Raw),
 		"Health": strconv.Itoa(p.health), "Metrics": strconv.Itoa(p.metrics), "Visible": strconv.FormatBool(p.visible),
+		"States": strconv.Itoa(p.states),
 	}); err != nil {
 		return nil, err
 	}

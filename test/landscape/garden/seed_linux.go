@@ -31,6 +31,7 @@ type Seed struct {
 	kubelet   *kubelet.Kubelet
 	operators *played.Operators
 
+	dead   bool
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 	mutex  sync.Mutex
@@ -124,4 +125,24 @@ func (s *Seed) stopPods(ctx context.Context) {
 	if s.kubelet != nil {
 		s.kubelet.Stop()
 	}
+}
+
+// RestartGardenlet restarts gardenlet, which looks at all shoots then.
+func (s *Seed) RestartGardenlet(ctx context.Context) error {
+	s.gardenlet.Stop(ctx)
+	return s.gardenlet.Start()
+}
+
+// CopyWithoutFinalSnapshots lets backups be copied to the seed at once: a seed that is dead takes no final snapshot.
+func (s *Seed) CopyWithoutFinalSnapshots() {
+	s.operators.WithoutFinalSnapshots.Store(true)
+}
+
+// Die ends the seed as a whole, at once: gardenlet, all pods, and the cluster. It does not come back.
+func (s *Seed) Die(ctx context.Context) {
+	s.dead = true
+	s.apiServer.Kill()
+	s.stopPods(ctx)
+	s.controllerManager.Stop(ctx)
+	s.apiServer.Stop(ctx)
 }

@@ -7,13 +7,16 @@ package lab
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/gophercloud/gophercloud/v2/openstack/objectstorage/v1/objects"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +30,58 @@ func (s *Shoot) Move(ctx context.Context, to *garden.Seed, tell func(string)) er
 		return err
 	}
 	return s.waitRestored(ctx, to, tell)
+}
+
+// Rescue moves the control plane of the shoot from a seed that is dead, which takes no part in it, and waits until it is restored. Gardener
+// lets the gardenlet of the former seed prepare a move; as that is not there, an operator reports in its place that all is prepared.
+func (s *Shoot) Rescue(ctx context.Context, to *garden.Seed, tell func(string)) error {
+	entry, err := s.backupEntry(ctx)
+	if err != nil || entry == nil {
+		return fmt.Errorf("the shoot has no BackupEntry: %w", err)
+	}
+	prepared := func(description string) *gardencorev1beta1.LastOperation {
+		return &gardencorev1beta1.LastOperation{
+			Type: gardencorev1beta1.LastOperationTypeMigrate, State: gardencorev1beta1.LastOperationStateSucceeded, Progress: 100,
+			Description: description, LastUpdateTime: metav1.Now(),
+		}
+	}
+	before := entry.DeepCopy()
+	entry.Spec.SeedName = new(to.Name)
+	if err := s.lab.Client.Patch(ctx, entry, client.MergeFrom(before)); err != nil {
+		return err
+	}
+	before = entry.DeepCopy()
+	entry.Status.SeedName, entry.Status.LastError = nil, nil
+	entry.Status.LastOperation = prepared("The seed of the BackupEntry is dead.")
+	if err := s.lab.Client.Status().Patch(ctx, entry, client.MergeFrom(before)); err != nil {
+		return err
+	}
+	if err := s.bind(ctx, to); err != nil {
+		return err
+	}
+	shoot, err := s.Get(ctx)
+	if err != nil {
+		return err
+	}
+	of := shoot.DeepCopy()
+	shoot.Status.SeedName, shoot.Status.LastErrors = new(to.Name), nil
+	shoot.Status.LastOperation = prepared("The seed of the shoot is dead.")
+	if err := s.lab.Client.Status().Patch(ctx, shoot, client.MergeFrom(of)); err != nil {
+		return err
+	}
+	return s.waitRestored(ctx, to, tell)
+}
+
+// WaitState waits until the garden has a ShootState of the shoot with its machines.
+func (s *Shoot) WaitState(ctx context.Context, tell func(string)) error {
+	return s.lab.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {
+		state := &gardencorev1beta1.ShootState{}
+		err := s.lab.Client.Get(ctx, client.ObjectKey{Namespace: garden.Namespace, Name: s.name}, state)
+		machines := slices.ContainsFunc(state.Spec.Gardener, func(d gardencorev1beta1.GardenerResourceData) bool {
+			return d.Type == v1beta1constants.DataTypeMachineState
+		})
+		return err == nil && machines, "waiting for a ShootState", client.IgnoreNotFound(err)
+	})
 }
 
 // bind assigns the shoot to another seed.

@@ -33,6 +33,11 @@ type Shoot struct {
 	seed *garden.Seed
 }
 
+// ShootIn is the shoot with a name whose control plane is in a seed at first.
+func (l *Lab) ShootIn(seed *garden.Seed, name string) *Shoot {
+	return &Shoot{lab: l, name: name, seed: seed}
+}
+
 // Shoot is the shoot with a name, which is scheduled to the first seed.
 func (l *Lab) Shoot(name string) *Shoot {
 	return &Shoot{lab: l, name: name, seed: l.Seed}

@@ -37,7 +37,7 @@ func (o *Operators) syncCopies(ctx context.Context) error {
 }
 
 func (o *Operators) syncCopy(ctx context.Context, task *druidcorev1alpha1.EtcdCopyBackupsTask) error {
-	pod, err := copyPod(task)
+	pod, err := copyPod(task, !o.WithoutFinalSnapshots.Load())
 	if err != nil {
 		return err
 	}
@@ -59,8 +59,8 @@ func (o *Operators) syncCopy(ctx context.Context, task *druidcorev1alpha1.EtcdCo
 	return client.IgnoreNotFound(o.Client.Status().Patch(ctx, task, client.MergeFrom(before)))
 }
 
-// copyPod is a pod whose init container copies the backups.
-func copyPod(task *druidcorev1alpha1.EtcdCopyBackupsTask) (*corev1.Pod, error) {
+// copyPod is a pod whose init container copies the backups, and may wait for a final snapshot.
+func copyPod(task *druidcorev1alpha1.EtcdCopyBackupsTask, mayWait bool) (*corev1.Pod, error) {
 	source, target := &task.Spec.SourceStore, &task.Spec.TargetStore
 	env := []corev1.EnvVar{{Name: "POD_NAME", Value: task.GetJobName()}, {Name: "POD_NAMESPACE", Value: task.Namespace}}
 	var volumes []corev1.Volume
@@ -79,7 +79,7 @@ func copyPod(task *druidcorev1alpha1.EtcdCopyBackupsTask) (*corev1.Pod, error) {
 		mounts = append(mounts, corev1.VolumeMount{Name: s.name, MountPath: s.path})
 	}
 	args := append([]string{"copy"}, append(storeArgs("", target), storeArgs("source-", source)...)...)
-	if final := task.Spec.WaitForFinalSnapshot; final != nil && final.Enabled {
+	if final := task.Spec.WaitForFinalSnapshot; mayWait && final != nil && final.Enabled {
 		args = append(args, "--wait-for-final-snapshot=true",
 			"--wait-for-final-snapshot-timeout="+ptr.Deref(final.Timeout, metav1.Duration{}).Duration.String())
 	}

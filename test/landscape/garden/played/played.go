@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -31,6 +32,8 @@ type Operators struct {
 	Balancers string
 	// Log receives what is not possible.
 	Log logr.Logger
+	// WithoutFinalSnapshots says that backups are copied without waiting for a final snapshot, as an operator does by hand.
+	WithoutFinalSnapshots atomic.Bool
 
 	cancel   context.CancelFunc
 	group    sync.WaitGroup
