@@ -29,7 +29,7 @@ var _ = Describe("Settings of the site", func() {
 				{Upstream: "docker.io", Endpoints: []string{"https://mirror.example.com", "https://harbor.example.com/v2/proxy"}},
 				{Upstream: "registry.example.com:5000", Endpoints: []string{"http://10.0.0.2:8080"}},
 			},
-			Proxy:    &v1alpha1.NodeProxy{URL: "http://proxy.example.com:3128", NoProxy: []string{".example.com", "10.0.0.0/8"}},
+			Proxy:    &v1alpha1.Proxy{URL: "http://proxy.example.com:3128", NoProxy: []string{".example.com", "10.0.0.0/8"}},
 			CABundle: "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n",
 		}
 	}

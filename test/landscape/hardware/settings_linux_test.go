@@ -98,7 +98,7 @@ var _ = suite.Nightly("Settings of nodes", func() {
 		data, err := userdata.ForMachine(&v1alpha1.MachineProviderSpec{NodeSettings: &v1alpha1.NodeSettings{
 			NTPServers:      []string{"ntp.example.com", gateway.String()},
 			RegistryMirrors: []v1alpha1.RegistryMirror{{Upstream: "docker.io", Endpoints: []string{mirror}}},
-			Proxy:           &v1alpha1.NodeProxy{URL: proxy, NoProxy: []string{gateway.String()}},
+			Proxy:           &v1alpha1.Proxy{URL: proxy, NoProxy: []string{gateway.String()}},
 			CABundle:        authority.PEM,
 		}}, []byte(pulls))
 		Expect(err).NotTo(HaveOccurred())

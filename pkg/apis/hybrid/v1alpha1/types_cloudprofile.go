@@ -95,7 +95,7 @@ type TLS struct {
 	InsecureSkipVerify bool `json:"insecureSkipVerify,omitempty"`
 }
 
-// Proxy is the HTTP proxy through which a site's API is reached.
+// Proxy is an HTTP proxy.
 type Proxy struct {
 	// URL is the proxy's address with the scheme http or https.
 	URL string `json:"url"`
@@ -114,7 +114,7 @@ type NodeSettings struct {
 	RegistryMirrors []RegistryMirror `json:"registryMirrors,omitempty"`
 	// Proxy is the HTTP proxy of containerd, gardener-node-init, gardener-node-agent and kubelet.
 	// +optional
-	Proxy *NodeProxy `json:"proxy,omitempty"`
+	Proxy *Proxy `json:"proxy,omitempty"`
 	// CABundle is a PEM bundle of certificate authorities that the operating system trusts in addition to its own.
 	// +optional
 	CABundle string `json:"caBundle,omitempty"`
@@ -128,15 +128,6 @@ type RegistryMirror struct {
 	// Endpoints are the URLs of the mirrors, which are tried in this order before the registry itself. A URL with a path replaces the path
 	// of the registry's API.
 	Endpoints []string `json:"endpoints"`
-}
-
-// NodeProxy is the HTTP proxy of machines.
-type NodeProxy struct {
-	// URL is the proxy's address with the scheme http or https, for requests of both schemes.
-	URL string `json:"url"`
-	// NoProxy lists hosts, domains, IP addresses and CIDRs that are reached directly.
-	// +optional
-	NoProxy []string `json:"noProxy,omitempty"`
 }
 
 // MachineTimeouts are timeouts of machine-controller-manager for the machines of a site.

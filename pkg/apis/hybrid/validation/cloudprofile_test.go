@@ -130,7 +130,7 @@ var _ = Describe("#ValidateCloudProfileConfig", func() {
 					{Upstream: "registry.example.com:5000", Endpoints: []string{"http://192.0.2.2"}},
 					{Upstream: "_default", Endpoints: []string{"https://[2001:db8::2]:5000"}},
 				},
-				Proxy: &v1alpha1.NodeProxy{URL: "http://proxy.example.com:3128",
+				Proxy: &v1alpha1.Proxy{URL: "http://proxy.example.com:3128",
 					NoProxy: []string{"10.0.0.0/8", "2001:db8::/32", "192.0.2.1", ".example.com", "*.example.com", "api.example.com:443", "*"}},
 				CABundle: ca + ca,
 			}
