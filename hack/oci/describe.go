@@ -64,11 +64,10 @@ func (o options) billOfMaterials(spec imageSpec, digest v1.Hash, info *buildinfo
 // provenance says what an image was built from and how: https://slsa.dev/spec/v1.0/provenance. It is not signed.
 func (o options) provenance(spec imageSpec, platform *v1.Platform, digest v1.Hash, info *buildinfo.BuildInfo,
 	packages []debianPackage) ([]byte, error) {
-	external, err := structpb.NewStruct(map[string]any{"source": "git+" + sourceURL + "@" + o.revision, "version": o.version,
-		"image": spec.Name, "platform": platform.String()})
-	if err != nil {
-		return nil, err
-	}
+	external := &structpb.Struct{Fields: map[string]*structpb.Value{
+		"source": structpb.NewStringValue("git+" + sourceURL + "@" + o.revision), "version": structpb.NewStringValue(o.version),
+		"image": structpb.NewStringValue(spec.Name), "platform": structpb.NewStringValue(platform.String()),
+	}}
 	sources := []*intoto.ResourceDescriptor{
 		{Uri: "git+" + sourceURL, Digest: map[string]string{"gitCommit": o.revision}},
 		{Uri: goModule("std", strings.TrimPrefix(info.GoVersion, "go"))},
@@ -77,22 +76,26 @@ func (o options) provenance(spec imageSpec, platform *v1.Platform, digest v1.Has
 		sources = append(sources, &intoto.ResourceDescriptor{Uri: "pkg:deb/debian/" + p.Name + "@" + p.Version + "?arch=" + p.Architecture,
 			Digest: map[string]string{"sha256": p.SHA256}})
 	}
-	predicate, err := protojson.Marshal(&provenance.Provenance{
+	encoded, err := protojson.Marshal(&provenance.Provenance{
 		BuildDefinition: &provenance.BuildDefinition{BuildType: buildType, ExternalParameters: external, ResolvedDependencies: sources},
 		RunDetails:      &provenance.RunDetails{Builder: &provenance.Builder{Id: buildType}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	// The encoder of protocol buffers puts spaces where it likes.
-	var parsed map[string]any
-	if err := json.Unmarshal(predicate, &parsed); err != nil {
+	predicate := &structpb.Struct{}
+	if err := protojson.Unmarshal(encoded, predicate); err != nil {
 		return nil, err
 	}
-	return json.Marshal(map[string]any{
-		"_type":         intoto.StatementTypeUri,
-		"subject":       []map[string]any{{"name": spec.Name, "digest": map[string]string{"sha256": digest.Hex}}},
-		"predicateType": predicateType,
-		"predicate":     parsed,
+	statement, err := protojson.Marshal(&intoto.Statement{
+		Type: intoto.StatementTypeUri, PredicateType: predicateType, Predicate: predicate,
+		Subject: []*intoto.ResourceDescriptor{{Name: spec.Name, Digest: map[string]string{"sha256": digest.Hex}}},
 	})
+	if err != nil {
+		return nil, err
+	}
+	// The encoder of protocol buffers puts spaces where it likes.
+	var compact bytes.Buffer
+	err = json.Compact(&compact, statement)
+	return compact.Bytes(), err
 }
