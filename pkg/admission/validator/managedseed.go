@@ -186,10 +186,7 @@ func (s *seedSites) balancer() string {
 }
 
 func (s *seedSites) defaultSite() string {
-	if s.shoot.controlPlane != nil && s.shoot.controlPlane.DefaultSite != "" {
-		return s.shoot.controlPlane.DefaultSite
-	}
-	return s.shoot.infrastructure.Sites[0].Name
+	return helper.DefaultSite(s.shoot.controlPlane, s.shoot.infrastructure)
 }
 
 // warnings tell what depends on one site, and volumes that etcds would not get.
@@ -228,8 +225,6 @@ func (s *seedSites) warnings() []string {
 
 // hasClass reports whether etcds of the role get a storage class in the zone.
 func (s *seedSites) hasClass(zone string, role v1alpha1.EtcdRole) bool {
-	volume := lists.Find(s.volumes, func(v *v1alpha1.EtcdVolume) bool {
-		return (len(v.Zones) == 0 || slices.Contains(v.Zones, zone)) && (len(v.Roles) == 0 || slices.Contains(v.Roles, role))
-	})
+	volume := helper.FindEtcdVolume(s.volumes, zone, role)
 	return volume != nil && volume.StorageClassName != ""
 }

@@ -73,13 +73,7 @@ func systemComponentsOnOneSite(d *document, pools *validation.WorkerValidator) s
 
 // noDefaultStorage warns if the shoot has no default storage class.
 func noDefaultStorage(d *document, p *profile.Profile) string {
-	var defaultSite string
-	if d.controlPlane != nil {
-		defaultSite = d.controlPlane.DefaultSite
-	}
-	if defaultSite == "" && len(d.infrastructure.Sites) == 1 {
-		defaultSite = d.infrastructure.Sites[0].Name
-	}
+	defaultSite := helper.DefaultSite(d.controlPlane, d.infrastructure)
 	if site := helper.FindSite(p.Config, defaultSite); site == nil || len(site.StorageClasses) > 0 {
 		return ""
 	}

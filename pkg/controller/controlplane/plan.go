@@ -13,6 +13,7 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
@@ -76,21 +77,13 @@ func (p *planner) try(in *input, cp *extensionsv1alpha1.ControlPlane, cluster *e
 	if err != nil {
 		return nil, err
 	}
-	result := &plan{state: sites.state(), config: in.config, sites: sites, defaultSite: defaultSite(in),
+	result := &plan{state: sites.state(), config: in.config, sites: sites, defaultSite: helper.DefaultSite(in.config, in.infrastructure),
 		leftOut: sites.leftOut(in.infrastructure)}
 	storages, mistakes, storageErr := p.storages(sites, in.deployed)
 	result.storages, result.mistakes = storages, mistakes
 	controllers, controllersErr := p.cloudControllers(cp.Spec.Region, cluster.Shoot.Status.TechnicalID, result)
 	result.controllers = controllers
 	return result, errors.Join(storageErr, controllersErr)
-}
-
-// defaultSite returns the default site in the configuration, which defaults to the only site.
-func defaultSite(in *input) string {
-	if in.config.DefaultSite == "" && len(in.infrastructure.Sites) == 1 {
-		return in.infrastructure.Sites[0].Name
-	}
-	return in.config.DefaultSite
 }
 
 // storages returns the storage drivers of the sites. The mistakes are errors in credentials, which do not affect other sites.

@@ -22,6 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/helper"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 )
 
@@ -67,7 +69,7 @@ func (m *mutator) Mutate(ctx context.Context, newObj, oldObj client.Object) erro
 	if err != nil {
 		return err
 	}
-	volume := volumeOf(ordinal, members, volumesIn(zones, volumes))
+	volume := volumeOf(ordinal, members, volumesIn(zones, volumes, role))
 	if volume.StorageClassName != "" {
 		claim.Spec.StorageClassName = &volume.StorageClassName
 	}
@@ -135,18 +137,11 @@ func ordinalOf(claim *corev1.PersistentVolumeClaim) (int, bool) {
 	return ordinal, err == nil && ordinal >= 0 && ordinal < maxMembers
 }
 
-// volumesIn returns the first volume of each zone, an empty one if it has none.
-func volumesIn(zones []string, volumes []v1alpha1.EtcdVolume) []v1alpha1.EtcdVolume {
-	found := make([]v1alpha1.EtcdVolume, len(zones))
-	for i, zone := range zones {
-		for _, volume := range volumes {
-			if len(volume.Zones) == 0 || slices.Contains(volume.Zones, zone) {
-				found[i] = volume
-				break
-			}
-		}
-	}
-	return found
+// volumesIn returns the volume of each zone, an empty one if it has none.
+func volumesIn(zones []string, volumes []v1alpha1.EtcdVolume, role v1alpha1.EtcdRole) []v1alpha1.EtcdVolume {
+	return lists.Map(zones, func(zone string) v1alpha1.EtcdVolume {
+		return ptr.Deref(helper.FindEtcdVolume(volumes, zone, role), v1alpha1.EtcdVolume{})
+	})
 }
 
 // volumeOf returns the volume of a member. A storage class binds its member to the zones of the class, so each zone must have its share of

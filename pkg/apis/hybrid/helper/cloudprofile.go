@@ -5,6 +5,8 @@
 package helper
 
 import (
+	"slices"
+
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +24,25 @@ func FindSite(config *v1alpha1.CloudProfileConfig, name string) *v1alpha1.CloudP
 		return nil
 	}
 	return lists.Find(config.Sites, func(s *v1alpha1.CloudProfileSite) bool { return s.Name == name })
+}
+
+// DefaultSite returns the name of the default site in the configuration of the control plane, which may be nil. It defaults to the only
+// site of the infrastructure, and is empty if there are several.
+func DefaultSite(controlPlane *v1alpha1.ControlPlaneConfig, infrastructure *v1alpha1.InfrastructureConfig) string {
+	if controlPlane != nil && controlPlane.DefaultSite != "" {
+		return controlPlane.DefaultSite
+	}
+	if len(infrastructure.Sites) == 1 {
+		return infrastructure.Sites[0].Name
+	}
+	return ""
+}
+
+// FindEtcdVolume returns the first volume that has the zone and the role.
+func FindEtcdVolume(volumes []v1alpha1.EtcdVolume, zone string, role v1alpha1.EtcdRole) *v1alpha1.EtcdVolume {
+	return lists.Find(volumes, func(v *v1alpha1.EtcdVolume) bool {
+		return (len(v.Zones) == 0 || slices.Contains(v.Zones, zone)) && (len(v.Roles) == 0 || slices.Contains(v.Roles, role))
+	})
 }
 
 // MaximumMachines returns the maximum number of the shoot's machines on the site, which is the smaller one of those of the operator and the
