@@ -119,3 +119,7 @@ build versitygw github.com/versity/versitygw/cmd/versitygw github.com/versity/ve
 # What etcd-druid runs beside each etcd.
 cd ../backuprestore
 build etcd-backup-restore github.com/gardener/etcd-backup-restore github.com/gardener/etcd-backup-restore "2 minutes"
+
+# What tests alerts, without service discovery.
+cd ../monitoring
+GOFLAGS="${GOFLAGS:-} -tags=remove_all_sd" build promtool github.com/prometheus/prometheus/cmd/promtool github.com/prometheus/prometheus "2 minutes"
