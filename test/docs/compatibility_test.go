@@ -16,7 +16,7 @@ import (
 )
 
 // pinned is a row of the compatibility matrix whose version a go.mod file pins: the tested version, the file, and the module.
-var pinned = regexp.MustCompile("(?m)^\\| [^|]+ \\| [^|]*\\b(v[0-9][^ |]*)[^|]* \\| `([^`]*go\\.mod)`: (\\S+) \\|")
+var pinned = regexp.MustCompile("(?m)^\\| [^|]+ \\| [^|]*\\b(v[0-9][^ |]*)[^|]* \\| `([^`]*go\\.mod)`: `(\\S+)` \\|")
 
 var _ = Describe("Compatibility", func() {
 	It("should name the versions that the tests run with", func() {
