@@ -412,8 +412,9 @@ var _ = Describe("Alerts", func() {
 		var b strings.Builder
 		b.WriteString(`# How fast alerts fire
 
-The unit tests of the alerts, run by promtool, show each of them with the following faults: it does not fire before the duration in its rule,
-it fires and stops within these times, and it does not fire for healthy sites. Scraping adds up to a minute. What to do is in the [runbook](runbook.md).
+The unit tests of the alerts, run by promtool, show each of them with the following faults: it does not fire before the duration in
+its rule, it fires and stops within these times, and it does not fire for healthy sites. Scraping adds up to a minute. What to do is in
+the [runbook](runbook.md).
 
 | alert | fault | fires within | stops within |
 |---|---|---|---|
