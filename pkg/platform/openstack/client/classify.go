@@ -121,16 +121,17 @@ func IsNotFound(err error) bool {
 }
 
 // fault is the error body of the OpenStack APIs: {"NeutronError": {"type", "message"}}, {"<reason>": {"code", "message"}}, or for Designate
-// {"code", "type", "message"} or {"code", "type", "errors"}.
+// {"code", "type", "message"} or {"code", "type", "errors"}, and for Octavia {"faultcode", "faultstring"}.
 type fault struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
-// flatFault is the error body of Designate. Errors lists the problems with individual fields.
+// flatFault is the error body of Designate, whose errors list the problems with individual fields, and of Octavia.
 type flatFault struct {
 	fault
-	Errors struct {
+	FaultString string `json:"faultstring"`
+	Errors      struct {
 		Errors []fault `json:"errors"`
 	} `json:"errors"`
 }
@@ -141,7 +142,7 @@ func parseFault(body []byte) fault {
 		for _, f := range flat.Errors.Errors {
 			flat.Message = strings.TrimPrefix(flat.Message+"; "+f.Message, "; ")
 		}
-		if flat.Message != "" {
+		if flat.Message = cmp.Or(flat.Message, flat.FaultString); flat.Message != "" {
 			return flat.fault
 		}
 	}
@@ -158,12 +159,12 @@ func parseFault(body []byte) fault {
 	return fault{}
 }
 
-// quota reports whether a 403 of the compute API means an exhausted quota: the API has no error type for it.
+// quota reports whether a 403 of the compute or load balancing API means an exhausted quota: they have no error type for it.
 func (f fault) quota() bool {
 	return slices.ContainsFunc(quotaMessages, func(start string) bool { return strings.HasPrefix(f.Message, start) })
 }
 
-var quotaMessages = []string{"Quota exceeded", "Quota limit exceeded", "Maximum number of "}
+var quotaMessages = []string{"Quota exceeded", "Quota limit exceeded", "Quota has been met", "Maximum number of "}
 
 // apiError shows method, URL path, status and the API's message, never a header or request body.
 type apiError struct {

@@ -52,6 +52,8 @@ var _ = Describe("Classify", func() {
 			response(403,
 				`{"forbidden": {"code": 403, "message": "Quota exceeded for cores: Requested 4, but already used 20 of 20 cores"}}`),
 			platform.ClassQuota, "403 Quota exceeded for cores: Requested 4, but already used 20 of 20 cores"),
+		Entry("Octavia's quota", response(403, `{"faultcode": "Client", "faultstring": "Quota has been met for resources: Load Balancer"}`),
+			platform.ClassQuota, "403 Quota has been met for resources: Load Balancer"),
 		Entry("Nova's quota of key pairs", response(403, `{"forbidden": {"code": 403, "message": "Quota exceeded, too many key pairs."}}`),
 			platform.ClassQuota, "403 Quota exceeded, too many key pairs."),
 		Entry("Nova's quota of ports", response(403, `{"forbidden": {"code": 403, "message": "Maximum number of ports exceeded"}}`),
