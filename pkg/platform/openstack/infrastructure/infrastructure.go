@@ -8,8 +8,8 @@
 // different. If nothing is, it sends no further requests. Objects that are not in the state are found by name and are ours if they bear our
 // mark.
 //
-// A deletion deletes our objects and those that the shoot's bastions and Services left behind on the site. Given objects are never changed,
-// except that routes to the shoot's pods are removed from a given router.
+// A deletion deletes our objects and those that the shoot's bastions, Services, and API servers left behind on the site. Given objects are
+// never changed, except that routes to the shoot's pods are removed from a given router.
 package infrastructure
 
 import (

@@ -61,8 +61,8 @@ func newLoadBalancing(ctx context.Context, f *flow) (*loadBalancing, error) {
 	return &loadBalancing{flow: f, service: service, project: project, subnets: ids, members: map[string]bool{}}, nil
 }
 
-// deleteLoadBalancers deletes the load balancers of the shoot's Services on the site with everything that belongs to them, and waits until
-// they are gone because their ports block the subnet.
+// deleteLoadBalancers deletes the load balancers of the shoot's Services and API servers on the site with everything that belongs to them,
+// and waits until they are gone because their ports block the subnet.
 func deleteLoadBalancers(ctx context.Context, f *flow) error {
 	lb, err := newLoadBalancing(ctx, f)
 	if lb == nil || err != nil {
@@ -119,6 +119,10 @@ func (lb *loadBalancing) list(ctx context.Context) ([]loadbalancers.LoadBalancer
 	}
 	var own []loadbalancers.LoadBalancer
 	for i := range found {
+		if found[i].Description == lb.owner.OfExposure().Description() {
+			own = append(own, found[i]) // its mark has the site
+			continue
+		}
 		if !lb.owner.OwnsLoadBalancer(found[i].Name) {
 			continue
 		}
@@ -194,7 +198,7 @@ func describe(found []loadbalancers.LoadBalancer) string {
 	}), ", ")
 }
 
-// deleteFloatingIPsOf deletes the floating IPs of a port that belong to the shoot's Services.
+// deleteFloatingIPsOf deletes the floating IPs of a port that belong to the shoot's Services and API servers.
 func deleteFloatingIPsOf(ctx context.Context, f *flow, portID string) error {
 	if portID == "" {
 		return nil
@@ -204,12 +208,13 @@ func deleteFloatingIPsOf(ctx context.Context, f *flow, portID string) error {
 		return err
 	}
 	return floatingIPKind.deleteAll(ctx, f, slices.DeleteFunc(found, func(ip floatingips.FloatingIP) bool {
-		return !f.owner.OwnsFloatingIP(ip.Description)
+		return !f.owner.OwnsFloatingIP(ip.Description) && ip.Description != f.owner.OfExposure().Description()
 	}))
 }
 
-// ownedFloatingIPs lists the floating IPs of the shoot's Services that lead to the site's nodes. An unassociated one may belong to another
-// site in the same project: it is included only if the whole shoot is deleted.
+// ownedFloatingIPs lists the floating IPs of the shoot's API servers on the site, and those of the shoot's Services that lead to the site's
+// nodes. An unassociated one of a Service may belong to another site in the same project: it is included only if the whole shoot is
+// deleted.
 func ownedFloatingIPs(ctx context.Context, f *flow) ([]floatingips.FloatingIP, error) {
 	found, err := floatingIPsOfProject(ctx, f)
 	if err != nil {
@@ -222,6 +227,8 @@ func ownedFloatingIPs(ctx context.Context, f *flow) ([]floatingips.FloatingIP, e
 	nodes := f.nodeRanges()
 	return slices.DeleteFunc(found, func(ip floatingips.FloatingIP) bool {
 		switch {
+		case ip.Description == f.owner.OfExposure().Description():
+			return false
 		case !f.owner.OwnsFloatingIP(ip.Description):
 			return true
 		case ip.PortID == "":
@@ -244,7 +251,7 @@ var loadBalancerKind = kind[loadbalancers.LoadBalancer]{
 	describe: func(lb *loadbalancers.LoadBalancer) object { return object{id: lb.ID, name: lb.Name} },
 }
 
-// floatingIPKind are the floating IPs that the shoot's Services left behind on the site.
+// floatingIPKind are the floating IPs that the shoot's Services and API servers left behind on the site.
 var floatingIPKind = kind[floatingips.FloatingIP]{
 	name:     "floating IP",
 	own:      ownedFloatingIPs,

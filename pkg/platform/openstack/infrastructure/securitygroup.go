@@ -72,7 +72,7 @@ func ensureSecurityGroup(ctx context.Context, f *flow) error {
 
 // ensureRules adds missing rules in one request before it deletes unwanted ones. Rules for metrics are added last and are skipped if the
 // quota is exhausted: machines must not wait for metrics. Existing ones are deleted if the quota does not suffice for required rules. Rules
-// for bastions are those of the Bastions.
+// for bastions and for the load balancer of a self-hosted shoot are those of other controllers.
 func ensureRules(ctx context.Context, f *flow, group *groups.SecGroup) error {
 	needed, metrics := wantedRules(group.ID, f.site.Network), metricRules(f.site.Network)
 	missing := map[rule]bool{}
@@ -84,7 +84,7 @@ func ensureRules(ctx context.Context, f *flow, group *groups.SecGroup) error {
 	for _, existing := range group.Rules {
 		r := securityrule.Of(existing)
 		switch {
-		case f.owner.OwnsBastionRule(existing.Description):
+		case f.owner.OwnsBastionRule(existing.Description), existing.Description == f.owner.ExposureRule():
 		case !missing[r]:
 			unwanted = append(unwanted, existing.ID)
 		case slices.Contains(metrics, r):

@@ -143,7 +143,7 @@ func annotation(name string) string {
 
 func (b *loadBalancers) foreignBalancer(ctx context.Context, id string) (bool, error) {
 	found, err := client.Extracted(loadbalancers.Get(ctx, b.balancing, id).Extract())
-	return err == nil && b.owner.IsForeignLoadBalancer(found.Name, found.Tags), err
+	return err == nil && b.owner.IsForeignLoadBalancer(found.Name, found.Description, found.Tags), err
 }
 
 func (b *loadBalancers) foreignPort(ctx context.Context, id string) (bool, error) {

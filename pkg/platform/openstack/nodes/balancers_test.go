@@ -69,6 +69,8 @@ var _ = Describe("Load balancers", func() {
 			"/lbaas/loadbalancers/foreign": `{"loadbalancer": {"id": "foreign", "name": "kube_service_` + cluster + `_default_web"}}`,
 			"/lbaas/loadbalancers/shared": `{"loadbalancer": {"id": "shared", "name": "given", "tags": ["kube_service_` + cluster +
 				`_default_web"]}}`,
+			"/lbaas/loadbalancers/exposure": `{"loadbalancer": {"id": "exposure", "name": "` + cluster + `-exposure", "description": "` +
+				owner.Owner{Shoot: cluster, Site: "cloud"}.OfExposure().Description() + `"}}`,
 			"/lbaas/loadbalancers/own": `{"loadbalancer": {"id": "own", "name": "kube_service_` + shoot +
 				`_default_web", "tags": ["kube_service_` + shoot + `_default_web"]}}`,
 			"/lbaas/loadbalancers/given": `{"loadbalancer": {"id": "given", "name": "given"}}`,
@@ -131,6 +133,8 @@ var _ = Describe("Load balancers", func() {
 		},
 		Entry("a load balancer", "load-balancer-id", "foreign", "metadata.annotations[loadbalancer.openstack.org/load-balancer-id]"),
 		Entry("a load balancer that another shoot shares", "load-balancer-id", "shared",
+			"metadata.annotations[loadbalancer.openstack.org/load-balancer-id]"),
+		Entry("a load balancer of another shoot's API servers", "load-balancer-id", "exposure",
 			"metadata.annotations[loadbalancer.openstack.org/load-balancer-id]"),
 		Entry("a port", "port-id", "foreign", "metadata.annotations[loadbalancer.openstack.org/port-id]"),
 		Entry("a network", "network-id", "foreign", "metadata.annotations[loadbalancer.openstack.org/network-id]"),

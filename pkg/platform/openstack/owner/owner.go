@@ -51,9 +51,24 @@ func (o Owner) OfBastions() Owner {
 	return o
 }
 
+// exposureSuffix follows the name of the site in the marks of the load balancer of a self-hosted shoot. No site has it in its name.
+const exposureSuffix = "/exposure"
+
+// OfExposure returns the owner of the load balancer through which the API servers of a self-hosted shoot on the site are reached. It is not
+// one of the shoot's Services.
+func (o Owner) OfExposure() Owner {
+	o.Site += exposureSuffix
+	return o
+}
+
 // BastionRule is the description of a rule of the nodes' security group that is for a bastion, which may be on another site.
 func (o Owner) BastionRule(bastion string) string {
 	return fmt.Sprintf("%s%s, bastion %s.", descriptionPrefix, o.Shoot, bastion)
+}
+
+// ExposureRule is the description of a rule of the nodes' security group that is for the load balancer of a self-hosted shoot.
+func (o Owner) ExposureRule() string {
+	return fmt.Sprintf("%s%s, exposure.", descriptionPrefix, o.Shoot)
 }
 
 // OwnsBastionRule reports whether a rule with the description is for a bastion of the shoot.
@@ -148,11 +163,12 @@ func (o Owner) IsForeign(description string, tags []string) bool {
 	return slices.ContainsFunc(tags, func(tag string) bool { return strings.HasPrefix(tag, shootTagPrefix) && tag != shootTagPrefix+o.Shoot })
 }
 
-// IsForeignLoadBalancer reports whether the name or a tag of a load balancer is that of a Service in another cluster.
-func (o Owner) IsForeignLoadBalancer(name string, tags []string) bool {
+// IsForeignLoadBalancer reports whether the name or a tag of a load balancer is that of a Service in another cluster, or its description
+// that of the API servers of another shoot.
+func (o Owner) IsForeignLoadBalancer(name, description string, tags []string) bool {
 	return slices.ContainsFunc(append([]string{name}, tags...), func(text string) bool {
 		return strings.HasPrefix(text, servicePrefix) && !o.OwnsLoadBalancer(text)
-	}) || o.IsForeign("", tags)
+	}) || o.IsForeign(description, tags)
 }
 
 // IsForeignVolume reports whether the metadata of a volume, snapshot or backup is that of another cluster's Cinder CSI driver.

@@ -22,6 +22,7 @@ import (
 	openstackcontrolplane "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/controlplane"
 	openstackdiscovery "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/discovery"
 	openstackdns "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/dns"
+	openstackexposure "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/exposure"
 	openstackinfrastructure "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
 	openstackmachineclasses "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machineclasses"
 	openstackprobe "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/probe"
@@ -68,6 +69,11 @@ func Bastions() platform.Registry[platform.Bastions] {
 		v1alpha1.PlatformOpenStack: openstackbastion.New(openstackclient.Shared()),
 		v1alpha1.PlatformVSphere:   vspherebastion.New(vsphereclient.Shared()),
 	}
+}
+
+// Exposures returns the Exposures parts of the platforms that can expose the control plane of a self-hosted shoot.
+func Exposures() platform.Registry[platform.Exposures] {
+	return platform.Registry[platform.Exposures]{v1alpha1.PlatformOpenStack: openstackexposure.New(openstackclient.Shared())}
 }
 
 // Probes returns the Probe parts of all platforms.
