@@ -85,6 +85,7 @@ var resources = []resource{
 	{"DNSRecord", "hybrid-designate"},
 	{"DNSRecord", "hybrid-rfc2136"},
 	{"Infrastructure", "hybrid"},
+	{"SelfHostedShootExposure", "hybrid"},
 	{"Worker", "hybrid"},
 }
 

@@ -143,34 +143,43 @@ func (r *running) record(ctx context.Context) *extensionsv1alpha1.DNSRecord {
 	return record
 }
 
-// bastion creates a Bastion of a shoot that has no Infrastructure yet.
-func (r *running) bastion(ctx context.Context) {
+// waiting creates a Bastion and a SelfHostedShootExposure of a shoot that has no Infrastructure yet.
+func (r *running) waiting(ctx context.Context) {
 	GinkgoHelper()
-	const namespace = "shoot--charts--bastion"
+	const namespace = "shoot--charts--waiting"
 	Expect(apiServer.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 	empty := runtime.RawExtension{Raw: []byte(`{"apiVersion":"core.gardener.cloud/v1beta1","kind":"CloudProfile"}`)}
 	Expect(apiServer.Create(ctx, &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: namespace},
 		Spec: extensionsv1alpha1.ClusterSpec{CloudProfile: empty,
 			Seed:  &runtime.RawExtension{Raw: []byte(`{"apiVersion":"core.gardener.cloud/v1beta1","kind":"Seed"}`)},
 			Shoot: runtime.RawExtension{Raw: []byte(`{"apiVersion":"core.gardener.cloud/v1beta1","kind":"Shoot"}`)}}})).To(Succeed())
-	bastion := &extensionsv1alpha1.Bastion{
-		ObjectMeta: metav1.ObjectMeta{Name: "cli", Namespace: namespace,
-			Annotations: map[string]string{v1beta1constants.GardenerOperation: v1beta1constants.GardenerOperationReconcile}},
-		Spec: extensionsv1alpha1.BastionSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType},
+	meta := metav1.ObjectMeta{Name: "cli", Namespace: namespace,
+		Annotations: map[string]string{v1beta1constants.GardenerOperation: v1beta1constants.GardenerOperationReconcile}}
+	ofType := extensionsv1alpha1.DefaultSpec{Type: v1alpha1.ProviderType}
+	for _, object := range []extensionsv1alpha1.Object{
+		&extensionsv1alpha1.Bastion{ObjectMeta: meta, Spec: extensionsv1alpha1.BastionSpec{
+			DefaultSpec: ofType,
 			UserData:    []byte("#!/bin/bash\n"),
 			Ingress:     []extensionsv1alpha1.BastionIngressPolicy{{IPBlock: networkingv1.IPBlock{CIDR: "203.0.113.0/24"}}},
-		},
+		}},
+		&extensionsv1alpha1.SelfHostedShootExposure{ObjectMeta: meta, Spec: extensionsv1alpha1.SelfHostedShootExposureSpec{
+			DefaultSpec: ofType,
+			Port:        443,
+			Endpoints: []extensionsv1alpha1.ControlPlaneEndpoint{{NodeName: "n1",
+				Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.250.0.10"}}}},
+		}},
+	} {
+		Expect(apiServer.Create(ctx, object)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+			g.Expect(object.GetExtensionStatus().GetLastError()).To(
+				HaveValue(HaveField("Description", ContainSubstring("has no Infrastructure"))))
+		}).WithTimeout(time.Minute).Should(Succeed())
+		Expect(apiServer.Delete(ctx, object)).To(Succeed())
+		Eventually(func() error {
+			return apiServer.Get(ctx, client.ObjectKeyFromObject(object), object)
+		}).WithTimeout(time.Minute).Should(MatchError(ContainSubstring("not found")))
 	}
-	Expect(apiServer.Create(ctx, bastion)).To(Succeed())
-	Eventually(func(g Gomega) {
-		g.Expect(apiServer.Get(ctx, client.ObjectKeyFromObject(bastion), bastion)).To(Succeed())
-		g.Expect(bastion.Status.LastError).To(HaveValue(HaveField("Description", ContainSubstring("has no Infrastructure"))))
-	}).WithTimeout(time.Minute).Should(Succeed())
-	Expect(apiServer.Delete(ctx, bastion)).To(Succeed())
-	Eventually(func() error {
-		return apiServer.Get(ctx, client.ObjectKeyFromObject(bastion), bastion)
-	}).WithTimeout(time.Minute).Should(MatchError(ContainSubstring("not found")))
 }
 
 // movedBackups deletes the source of a BackupEntry in the same bucket, as after the move of a control plane.
@@ -303,7 +312,7 @@ var _ = Describe("The extension that runs as its chart says", Ordered, func() {
 				Eventually(unused).WithTimeout(time.Minute).Should(BeEmpty())
 				return
 			}
-			r.bastion(ctx)
+			r.waiting(ctx)
 			r.movedBackups(ctx)
 			Eventually(func() []rbacaudit.Permission { return rbacaudit.Charts.Missing(r.unused(ctx)) }).WithTimeout(time.Minute).Should(BeEmpty())
 			Eventually(unused).WithTimeout(time.Minute).

@@ -28,6 +28,7 @@ var crdFiles = []string{
 	"10-crd-extensions.gardener.cloud_infrastructures.yaml",
 	"10-crd-extensions.gardener.cloud_networks.yaml",
 	"10-crd-extensions.gardener.cloud_operatingsystemconfigs.yaml",
+	"10-crd-extensions.gardener.cloud_selfhostedshootexposures.yaml",
 	"10-crd-extensions.gardener.cloud_workers.yaml",
 	"10-crd-machine.sapcloud.io_machineclasses.yaml",
 	"10-crd-machine.sapcloud.io_machinedeployments.yaml",

@@ -15,6 +15,7 @@ import (
 	extensionsdnsrecord "github.com/gardener/gardener/extensions/pkg/controller/dnsrecord"
 	extensionshealthcheck "github.com/gardener/gardener/extensions/pkg/controller/healthcheck"
 	extensionsinfrastructure "github.com/gardener/gardener/extensions/pkg/controller/infrastructure"
+	extensionsexposure "github.com/gardener/gardener/extensions/pkg/controller/selfhostedshootexposure"
 	extensionsworker "github.com/gardener/gardener/extensions/pkg/controller/worker"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
@@ -32,6 +33,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/quarantine"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/returnhome"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/selfhostedshootexposure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/setup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/worker"
@@ -52,6 +54,8 @@ const (
 	defaultConcurrentBackups = 20
 	// defaultConcurrentBastions is higher because a Bastion may wait minutes for a hanging site.
 	defaultConcurrentBastions = 20
+	// defaultConcurrentExposures is higher because a SelfHostedShootExposure waits for its load balancer.
+	defaultConcurrentExposures = 20
 )
 
 // stores are the supported kinds of stores of backups.
@@ -102,6 +106,11 @@ var controllers = []struct {
 	{extensionsbastion.ControllerName, defaultConcurrentBastions,
 		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
 			return bastion.AddToManagerWithOptions(mgr, bastion.AddOptions{Options: common, Platforms: extension.Bastions()})
+		}},
+	{extensionsexposure.ControllerName, defaultConcurrentExposures,
+		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {
+			return selfhostedshootexposure.AddToManagerWithOptions(mgr, selfhostedshootexposure.AddOptions{Options: common,
+				Platforms: extension.Exposures()})
 		}},
 	{extensionshealthcheck.ControllerName, defaultConcurrentReconciles,
 		func(_ context.Context, mgr manager.Manager, _ *options, common setup.Options) error {

@@ -9,12 +9,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/netip"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -53,13 +51,8 @@ func (a *actuator) read(ctx context.Context, b *extensionsv1alpha1.Bastion, clus
 	}
 	f.recorded = recorded.Site
 
-	infras := &extensionsv1alpha1.InfrastructureList{}
-	if err := a.reader.List(ctx, infras, client.InNamespace(b.Namespace)); err != nil {
-		return nil, fmt.Errorf("listing Infrastructures: %w", err)
-	}
-	f.infra = lists.Find(infras.Items, func(i *extensionsv1alpha1.Infrastructure) bool { return i.Spec.Type == v1alpha1.ProviderType })
-	if f.infra == nil {
-		return f, nil
+	if f.infra, err = shootsites.FindInfrastructure(ctx, a.reader, b.Namespace); err != nil || f.infra == nil {
+		return f, err
 	}
 	input, configErr, err := shootsites.Read(ctx, a.reader, shootsites.OfInfrastructure(f.infra), cluster)
 	if err != nil {

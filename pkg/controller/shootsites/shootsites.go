@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -35,6 +36,15 @@ type Source struct {
 	State *runtime.RawExtension
 	// Secret is the shoot's Secret.
 	Secret corev1.SecretReference
+}
+
+// FindInfrastructure returns the Infrastructure of type hybrid in the namespace, nil if there is none.
+func FindInfrastructure(ctx context.Context, reader client.Reader, namespace string) (*extensionsv1alpha1.Infrastructure, error) {
+	infras := &extensionsv1alpha1.InfrastructureList{}
+	if err := reader.List(ctx, infras, client.InNamespace(namespace)); err != nil {
+		return nil, fmt.Errorf("listing Infrastructures: %w", err)
+	}
+	return lists.Find(infras.Items, func(i *extensionsv1alpha1.Infrastructure) bool { return i.Spec.Type == v1alpha1.ProviderType }), nil
 }
 
 // OfInfrastructure returns the Source in an Infrastructure.

@@ -6,13 +6,17 @@ package shoot_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	v1beta1constants "github.com/gardener/gardener/pkg/apis/core/v1beta1/constants"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -35,6 +39,64 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 		Expect(finished(ctx, infra, since)).To(Equal(succeeded), "%v", infra.Status.LastError)
 		Expect(infra.Status.Networking.Nodes).To(HaveLen(2))
 	}, NodeTimeout(6*time.Minute))
+
+	It("should expose a control plane on one of the sites, and follow its nodes", func(ctx SpecContext) {
+		cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: shoot}}
+		Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(cluster), cluster)).To(Succeed())
+		spec := string(cluster.Spec.Shoot.Raw)
+		Expect(spec).To(ContainSubstring(`"name":"single"`))
+		cluster.Spec.Shoot.Raw = []byte(strings.Replace(spec, `"name":"single"`, `"name":"single","controlPlane":{}`, 1))
+		Expect(seed.Client.Update(ctx, cluster)).To(Succeed())
+
+		since := time.Now()
+		exposure := example("30-selfhostedshootexposure.yaml")[0]
+		exposure.SetNamespace(shoot)
+		apply(ctx, exposure)
+		created := &extensionsv1alpha1.SelfHostedShootExposure{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: shoot}}
+		Expect(finished(ctx, created, since)).To(Equal(succeeded), "%v", created.Status.LastError)
+		Expect(created.Status.Ingress).To(ConsistOf(HaveField("IP", HavePrefix("172.24."))))
+		balancers := func() []openstack.Object {
+			GinkgoHelper()
+			found, err := inspectors[0].Objects(ctx, shoot)
+			Expect(err).NotTo(HaveOccurred())
+			return slices.DeleteFunc(found, func(o openstack.Object) bool { return o.Kind != "load balancer" })
+		}
+		before := balancers()
+		Expect(before).To(ConsistOf(HaveField("Name", shoot+"-exposure")))
+		address := created.Status.Ingress
+
+		By("naming a node elsewhere")
+		Eventually(endedJustNow).WithArguments(created).Should(Succeed())
+		since = time.Now()
+		created.Spec.Endpoints[1].Addresses[0].Address = "192.0.2.1"
+		metav1.SetMetaDataAnnotation(&created.ObjectMeta, v1beta1constants.GardenerOperation, v1beta1constants.GardenerOperationReconcile)
+		Expect(seed.Client.Update(ctx, created)).To(Succeed())
+		Expect(finished(ctx, created, since)).NotTo(Equal(succeeded))
+		Expect(created.Status.LastError).To(HaveValue(And(HaveField("Description", ContainSubstring(`node "control-plane-2"`)),
+			HaveField("Codes", ConsistOf(gardencorev1beta1.ErrorConfigurationProblem)))))
+		Expect(created.Status.Ingress).To(Equal(address))
+
+		By("losing that node")
+		Eventually(endedJustNow).WithArguments(created).Should(Succeed())
+		Eventually(func() error {
+			if err := seed.Client.Get(ctx, client.ObjectKeyFromObject(created), created); err != nil {
+				return err
+			}
+			created.Spec.Endpoints = created.Spec.Endpoints[:1]
+			metav1.SetMetaDataAnnotation(&created.ObjectMeta, v1beta1constants.GardenerOperation, v1beta1constants.GardenerOperationReconcile)
+			since = time.Now()
+			return seed.Client.Update(ctx, created)
+		}).WithContext(ctx).Within(time.Minute).Should(Succeed())
+		Expect(finished(ctx, created, since)).To(Equal(succeeded), "%v", created.Status.LastError)
+		Expect(created.Status.Ingress).To(Equal(address))
+		Expect(balancers()).To(ConsistOf(HaveField("ID", before[0].ID)))
+
+		Expect(seed.Client.Delete(ctx, created)).To(Succeed())
+		Eventually(func() bool {
+			return apierrors.IsNotFound(seed.Client.Get(ctx, client.ObjectKeyFromObject(created), created))
+		}).WithContext(ctx).Within(2 * time.Minute).Should(BeTrue())
+		Expect(balancers()).To(BeEmpty())
+	}, SpecTimeout(8*time.Minute))
 
 	It("should never show a failed machine or an error while servers take 60 s to boot", func(ctx SpecContext) {
 		Expect(bed.SetBootDelay(60*time.Second, shoot)).To(Succeed())

@@ -40,6 +40,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&PlanReport{},
 		&PreflightReport{},
 		&SeedConfig{},
+		&SelfHostedShootExposureStatus{},
 		&StatusReport{},
 		&WorkerConfig{},
 		&WorkerStatus{},
