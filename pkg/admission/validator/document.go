@@ -82,6 +82,13 @@ func (d *document) controlPlaneErrors(p *profile.Profile) field.ErrorList {
 		controlPlanePath.Child("bastion"))...)
 }
 
+func (d *document) exposureErrors(p *profile.Profile) field.ErrorList {
+	if d == nil {
+		return nil
+	}
+	return validation.ValidateExposure(d.pools(), d.shoot.Spec.Region, p.Config, workersPath)
+}
+
 func (d *document) podNetworkErrors(p *profile.Profile) field.ErrorList {
 	if d == nil {
 		return nil

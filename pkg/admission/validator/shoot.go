@@ -65,6 +65,7 @@ func (v *shootValidator) Validate(ctx context.Context, newObj, oldObj client.Obj
 	allErrs = append(allErrs, c.validateControlPlane()...)
 	allErrs = append(allErrs, v.validateAddresses(ctx, &c)...)
 	allErrs = append(allErrs, c.validatePools()...)
+	allErrs = append(allErrs, validation.Without(c.new.exposureErrors(c.profile), c.compared().exposureErrors(c.profile))...)
 	allErrs = append(allErrs, c.validateNetworking()...)
 	allErrs = append(allErrs, v.validateCredentials(ctx, &c)...)
 	if len(allErrs) == 0 {

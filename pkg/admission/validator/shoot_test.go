@@ -82,6 +82,8 @@ var _ = Describe("Shoots", func() {
 		Entry("machine type that one site does not have",
 			func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.Workers[batch].Machine.Type = "std-4" },
 			"spec.provider.workers[0].machine.type", `site "racks"`),
+		Entry("load balancer for a control plane on several sites", expose(batch),
+			"spec.provider.workers[0].controlPlane.exposure.extension", "set exposure.dns instead"),
 		Entry("WorkerConfig", func(s *gardencorev1beta1.Shoot) {
 			editWorker(s, batch, func(c *v1alpha1.WorkerConfig) { c.Sites[0].Maximum = new(int32(71)) })
 		}, "spec.provider.workers[0].providerConfig.sites[0].maximum", "pool's maximum, which is 70"),
@@ -173,6 +175,15 @@ var _ = Describe("Shoots", func() {
 		}),
 		Entry("no workers any more", func(s *gardencorev1beta1.Shoot) { s.Spec.Provider.Workers = nil }),
 	)
+
+	It("may keep, but not get, the exposure of a control plane on several sites", func(ctx SpecContext) {
+		old := g.shoot.DeepCopy()
+		expose(batch)(g.shoot)
+		beRefused(validate(ctx, g.shoot, old), "spec.provider.workers[0].controlPlane.exposure.extension", "set exposure.dns instead")
+		expose(batch)(old)
+		g.shoot.Spec.Provider.Workers[general].Maximum++
+		Expect(validate(ctx, g.shoot, old)).To(Succeed())
+	})
 
 	It("adds a site to a running shoot", func(ctx SpecContext) {
 		old := g.shoot.DeepCopy()
@@ -419,3 +430,12 @@ var _ = Describe("Shoots", func() {
 		Expect(NewShootValidatorFor(nil, nil).Validate(ctx, g.shoot, g.profile)).To(MatchError(ContainSubstring("expected *v1beta1.Shoot")))
 	})
 })
+
+// expose lets an extension of the provider expose the control plane on a pool.
+func expose(pool int) func(*gardencorev1beta1.Shoot) {
+	return func(s *gardencorev1beta1.Shoot) {
+		s.Spec.Provider.Workers[pool].ControlPlane = &gardencorev1beta1.WorkerControlPlane{
+			Exposure: &gardencorev1beta1.Exposure{Extension: &gardencorev1beta1.ExtensionExposure{Type: new(v1alpha1.ProviderType)}},
+		}
+	}
+}

@@ -62,6 +62,8 @@ func (metal) noVolumes() string { return "does not support volumes: its hosts ha
 
 func (metal) noBastions() string { return "does not support bastions: each would take a whole host" }
 
+func (metal) noExposures() string { return "has no load balancer for a control plane" }
+
 func (metal) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	profile := site.Metal
 	fldPath = fldPath.Child("metal")

@@ -33,6 +33,8 @@ type rules interface {
 	noVolumes() string
 	// noBastions returns why sites have no bastions, empty if they have.
 	noBastions() string
+	// noExposures returns why sites have no load balancer for a control plane, empty if they have.
+	noExposures() string
 
 	// The first argument of the following rules has the block of the platform.
 
@@ -117,6 +119,7 @@ type noRules struct{}
 func (noRules) credentials() [][]string { return nil }
 func (noRules) noVolumes() string       { return "" }
 func (noRules) noBastions() string      { return "" }
+func (noRules) noExposures() string     { return "" }
 func (noRules) access(*v1alpha1.CloudProfileSite, *field.Path) field.ErrorList {
 	return nil
 }

@@ -30,6 +30,8 @@ func (vSphere) credentials() [][]string {
 	return [][]string{{vspherecsi.KeyUsername, vspherecsi.KeyPassword}}
 }
 
+func (vSphere) noExposures() string { return "has no load balancer for a control plane" }
+
 func (vSphere) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
 	return validateURL(site.VSphere.Server, []string{"https"}, fldPath.Child("vsphere", "server"))
 }
