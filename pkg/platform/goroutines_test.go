@@ -106,7 +106,7 @@ var _ = Describe("Goroutines", func() {
 			"pkg/controller/sitehealth/inspectors.go":       "asks with platform.Ask",
 			"pkg/controller/worker/waiting.go":              "reads from the seed",
 			"pkg/platform/goroutines.go":                    "",
-			"pkg/platform/metal/client/cache.go":            "client-go's informers",
+			"pkg/platform/kubernetes/cache.go":              "client-go's informers",
 			"pkg/platform/sessions/set.go":                  "keeps safely",
 			"pkg/platform/vsphere/client/tasks.go":          "looks safely",
 			"pkg/controller/worker/machine_classes.go":      "writes into the seed",

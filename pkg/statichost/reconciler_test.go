@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/static/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/statichost"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/statichost/host"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/statichost/ssh"

@@ -99,3 +99,11 @@ func Extend(config []byte, files []ignition.File, units ...ignition.Unit) ([]byt
 		Systemd:  ignition.Systemd{Units: units},
 	})
 }
+
+// networkPath sorts before the files of images, so that systemd-networkd prefers it for the interfaces that it matches.
+const networkPath = "/etc/systemd/network/00-node.network"
+
+// NetworkFile returns the file with the network configuration, which must be one of systemd-networkd.
+func NetworkFile(configuration []byte) ignition.File {
+	return ignition.NewFile(networkPath, 0o644, configuration)
+}

@@ -22,13 +22,13 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/ipam"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventories"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/machines"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 	metalrehearsal "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -82,7 +82,7 @@ func describeInfrastructure(kind v1alpha1.MetalInventory) {
 	}
 	withPool := func(kind, name string) {
 		s.Config.Metal = &v1alpha1.MetalInfrastructure{
-			IPAM:                &v1alpha1.MetalIPAM{PoolRef: corev1.TypedLocalObjectReference{APIGroup: new(ipam.Group), Kind: kind, Name: name}},
+			IPAM:                &v1alpha1.IPAM{PoolRef: corev1.TypedLocalObjectReference{APIGroup: new(ipam.Group), Kind: kind, Name: name}},
 			NetworkDataTemplate: "Address=$ADDRESS/$PREFIX",
 		}
 	}

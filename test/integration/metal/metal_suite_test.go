@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/rand"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
@@ -72,7 +73,7 @@ func profile(inventory v1alpha1.MetalInventory, zones ...v1alpha1.SiteZone) *v1a
 }
 
 // newSession is the session of a process that just started. It ends with the spec.
-func newSession(ctx context.Context, inventory v1alpha1.MetalInventory) *metalclient.Session {
+func newSession(ctx context.Context, inventory v1alpha1.MetalInventory) *kubernetes.Session {
 	GinkgoHelper()
 	sessions := metalclient.NewSessions()
 	DeferCleanup(sessions.Close)

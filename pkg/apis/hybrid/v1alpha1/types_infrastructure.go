@@ -5,6 +5,7 @@
 package v1alpha1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -160,4 +161,10 @@ type SiteState struct {
 	// +optional
 	Metal  *MetalState `json:"metal,omitempty"`
 	Blocks `json:"-"`
+}
+
+// IPAM names an address pool of the Cluster API IPAM contract.
+type IPAM struct {
+	// PoolRef is the pool.
+	PoolRef corev1.TypedLocalObjectReference `json:"poolRef"`
 }

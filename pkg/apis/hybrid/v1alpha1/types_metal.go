@@ -118,18 +118,12 @@ type MetalOSRelease struct {
 type MetalInfrastructure struct {
 	// IPAM configures the pool that the hosts' addresses come from. It requires $ADDRESS in the template.
 	// +optional
-	IPAM *MetalIPAM `json:"ipam,omitempty"`
+	IPAM *IPAM `json:"ipam,omitempty"`
 	// NetworkDataTemplate is the template of the hosts' network data: with Metal3 that of cloud-init's config drive, with
 	// IronCore a file of systemd-networkd. These variables are replaced in the form $NAME or ${NAME}: MACHINE, HOST, MAC, ADDRESS, PREFIX,
 	// GATEWAY, DNS_SERVERS (separated by spaces), DNS_SERVERS_JSON (a list) and MTU. $$ is a dollar sign. At most 16 KiB.
 	// +optional
 	NetworkDataTemplate string `json:"networkDataTemplate,omitempty"`
-}
-
-// MetalIPAM names an address pool of the Cluster API IPAM contract.
-type MetalIPAM struct {
-	// PoolRef is the pool.
-	PoolRef corev1.TypedLocalObjectReference `json:"poolRef"`
 }
 
 // MetalWorker configures a pool at a bare-metal site.

@@ -5,6 +5,7 @@
 package v1alpha1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -29,6 +30,24 @@ type VSphereProfile struct {
 	// Allowed limits what Shoots may choose. Shoots keep what they already use.
 	// +optional
 	Allowed *VSphereAllowed `json:"allowed,omitempty"`
+	// IPAM describes the Kubernetes API with the address pools that machines may get their addresses from. Default: none, so that
+	// machines use DHCP.
+	// +optional
+	IPAM *VSphereIPAMProfile `json:"ipam,omitempty"`
+}
+
+// VSphereIPAMProfile describes the Kubernetes API with the address pools of a vSphere site. It is reached through the proxy of the site.
+type VSphereIPAMProfile struct {
+	// Server is the address of the Kubernetes API.
+	Server string `json:"server"`
+	// Namespace is the namespace of the address claims, and of pools that have one.
+	Namespace string `json:"namespace"`
+	// TLS configures how the certificate of the Kubernetes API is verified.
+	// +optional
+	TLS *TLS `json:"tls,omitempty"`
+	// AddressPools are the address pools that shoots may use. Default: any.
+	// +optional
+	AddressPools []corev1.TypedLocalObjectReference `json:"addressPools,omitempty"`
 }
 
 // VSphereAllowed limits what Shoots may choose at a vSphere site. An empty list allows nothing.
@@ -134,6 +153,9 @@ type VSphereInfrastructure struct {
 	// Network is the network of the nodes. Default: that of the zone.
 	// +optional
 	Network string `json:"network,omitempty"`
+	// IPAM configures the pool that the machines' addresses come from. Default: DHCP.
+	// +optional
+	IPAM *IPAM `json:"ipam,omitempty"`
 }
 
 // VSphereWorker configures a pool at a vSphere site.
@@ -167,6 +189,20 @@ type VSphereConnection struct {
 	// would be found there. Default: any vCenter.
 	// +optional
 	InstanceUUID string `json:"instanceUUID,omitempty"`
+	// IPAM is how the address pools are reached, nil if no machine has its address from one.
+	// +optional
+	IPAM *VSphereIPAMConnection `json:"ipam,omitempty"`
+}
+
+// VSphereIPAMConnection is how the Kubernetes API with the address pools of a vSphere site is reached. It holds no credentials.
+type VSphereIPAMConnection struct {
+	// Server is the address of the Kubernetes API.
+	Server string `json:"server"`
+	// Namespace is the namespace of the address claims.
+	Namespace string `json:"namespace"`
+	// TLS configures how the certificate of the Kubernetes API is verified.
+	// +optional
+	TLS *TLS `json:"tls,omitempty"`
 }
 
 // VSphereStatus is the observed state of the infrastructure of a vSphere site. References are managed object IDs such as group-v42.
@@ -283,6 +319,26 @@ type VSphereMachineSpec struct {
 	// ExtraConfig are further settings of the virtual machine.
 	// +optional
 	ExtraConfig map[string]string `json:"extraConfig,omitempty"`
+	// Addresses says where the machine gets its address, nil if it uses DHCP.
+	// +optional
+	Addresses *VSphereMachineAddresses `json:"addresses,omitempty"`
+}
+
+// VSphereMachineAddresses says where a virtual machine gets its address.
+type VSphereMachineAddresses struct {
+	// PoolRef is the pool of the Cluster API IPAM contract that the address comes from.
+	PoolRef corev1.TypedLocalObjectReference `json:"poolRef"`
+	// Nodes are the ranges that the address must be in.
+	Nodes []string `json:"nodes"`
+	// Gateway is the default gateway if the pool has none.
+	// +optional
+	Gateway string `json:"gateway,omitempty"`
+	// DNSServers are the resolvers.
+	// +optional
+	DNSServers []string `json:"dnsServers,omitempty"`
+	// MTU is the MTU of the node network in bytes, zero if unknown.
+	// +optional
+	MTU int32 `json:"mtu,omitempty"`
 }
 
 // VSphereDataDisk is a further disk of a virtual machine.

@@ -13,7 +13,6 @@ import (
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -83,10 +82,7 @@ func (metal) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.Er
 	}
 	allErrs = append(allErrs, validateOneOf(profile.NodeName, metalNodeNames, fldPath.Child("nodeName"))...)
 	allErrs = append(allErrs, validateHosts(nil, profile.PoolTolerations, profile, "poolTolerations", fldPath)...)
-	for i := range profile.AddressPools {
-		allErrs = append(allErrs, validatePoolRef(&profile.AddressPools[i], fldPath.Child("addressPools").Index(i))...)
-	}
-	return allErrs
+	return append(allErrs, validatePoolRefs(profile.AddressPools, fldPath.Child("addressPools"))...)
 }
 
 func (metal) zone(zone *v1alpha1.SiteZone, _ *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
@@ -299,13 +295,7 @@ func (metal) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.Infrastr
 		return allErrs
 	}
 	if ipam := config.IPAM; ipam != nil {
-		poolPath := fldPath.Child("ipam", "poolRef")
-		allErrs = append(allErrs, validatePoolRef(&ipam.PoolRef, poolPath)...)
-		if len(profile.AddressPools) > 0 && !slices.ContainsFunc(profile.AddressPools, func(allowed corev1.TypedLocalObjectReference) bool {
-			return equality.Semantic.DeepEqual(allowed, ipam.PoolRef)
-		}) {
-			allErrs = append(allErrs, field.Forbidden(poolPath, "must be one of addressPools of the site in the CloudProfile"))
-		}
+		allErrs = append(allErrs, validatePool(&ipam.PoolRef, profile.AddressPools, fldPath.Child("ipam", "poolRef"))...)
 	}
 
 	if len(config.NetworkDataTemplate) > maxNetworkDataTemplate {
@@ -354,23 +344,6 @@ func ValidateNetworkData(config *v1alpha1.InfrastructureConfig, profile *v1alpha
 		}
 	}
 	return allErrs
-}
-
-// validatePoolRef checks the reference of an address pool.
-func validatePoolRef(ref *corev1.TypedLocalObjectReference, fldPath *field.Path) field.ErrorList {
-	allErrs := validateRequired(ref.Kind, fldPath.Child("kind"))
-	allErrs = append(allErrs, validateAPIGroup(ref.APIGroup, fldPath.Child("apiGroup"))...)
-	if ref.Name == "" {
-		return append(allErrs, validateRequired(ref.Name, fldPath.Child("name"))...)
-	}
-	return append(allErrs, validateFormat(ref.Name, validation.IsDNS1123Subdomain, fldPath.Child("name"))...)
-}
-
-func validateAPIGroup(group *string, fldPath *field.Path) field.ErrorList {
-	if group == nil || *group == "" {
-		return field.ErrorList{field.Required(fldPath, "must be the API group of the pool, such as ipam.cluster.x-k8s.io")}
-	}
-	return validateFormat(*group, validation.IsDNS1123Subdomain, fldPath)
 }
 
 // validateVolumesPath accepts paths that the provisioner of local volumes supports, which does not include the root.

@@ -105,7 +105,7 @@ var _ = Describe("Bare-metal sites", func() {
 		p := newProfile()
 		static(p.Sites[racks].Metal)
 		config := newRouted()
-		config.Sites[1].Metal = &v1alpha1.MetalInfrastructure{NetworkDataTemplate: "$ADDRESS", IPAM: &v1alpha1.MetalIPAM{}}
+		config.Sites[1].Metal = &v1alpha1.MetalInfrastructure{NetworkDataTemplate: "$ADDRESS", IPAM: &v1alpha1.IPAM{}}
 		Expect(ValidateInfrastructureConfig(config, p, newNetworking(), "west", field.NewPath("i"))).To(haveProblems([]problem{
 			{forbidden, "i.sites[1].metal.ipam"}, {forbidden, "i.sites[1].metal.networkDataTemplate"}}))
 	})
@@ -214,7 +214,7 @@ var _ = Describe("Bare-metal sites", func() {
 		p.Sites[racks].Metal.AddressPools = []corev1.TypedLocalObjectReference{{APIGroup: new("a.b"), Kind: "A", Name: "ours"}}
 		config := newRouted()
 		config.Sites[1].Metal = &v1alpha1.MetalInfrastructure{NetworkDataTemplate: "$ADDRESS",
-			IPAM: &v1alpha1.MetalIPAM{PoolRef: p.Sites[racks].Metal.AddressPools[0]}}
+			IPAM: &v1alpha1.IPAM{PoolRef: p.Sites[racks].Metal.AddressPools[0]}}
 		Expect(ValidateInfrastructureConfig(config, p, newNetworking(), "west", field.NewPath("i"))).To(BeEmpty())
 		config.Sites[1].Metal.IPAM.PoolRef.Name = "theirs"
 		Expect(ValidateInfrastructureConfig(config, p, newNetworking(), "west",
@@ -225,7 +225,7 @@ var _ = Describe("Bare-metal sites", func() {
 		config := newRouted()
 		config.Sites[1].Metal = &v1alpha1.MetalInfrastructure{NetworkDataTemplate: template}
 		if pool != nil {
-			config.Sites[1].Metal.IPAM = &v1alpha1.MetalIPAM{PoolRef: *pool}
+			config.Sites[1].Metal.IPAM = &v1alpha1.IPAM{PoolRef: *pool}
 		}
 		Expect(ValidateInfrastructureConfig(config, newProfile(), newNetworking(), "west", field.NewPath("i"))).To(haveProblems(problems))
 	},

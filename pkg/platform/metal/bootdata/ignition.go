@@ -11,17 +11,10 @@ import "github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 
 const (
 	hostnamePath = "/etc/hostname"
-	// networkPath sorts before the files of images, so that systemd-networkd prefers it for the interfaces that it matches.
-	networkPath = "/etc/systemd/network/00-node.network"
-	fileMode    = 0o644
+	fileMode     = 0o644
 )
 
 // HostnameFile returns the file with the name of the host.
 func HostnameFile(name string) ignition.File {
 	return ignition.NewFile(hostnamePath, fileMode, []byte(name+"\n"))
-}
-
-// NetworkFile returns the file with the network configuration, which must be one of systemd-networkd.
-func NetworkFile(configuration []byte) ignition.File {
-	return ignition.NewFile(networkPath, fileMode, configuration)
 }

@@ -23,7 +23,7 @@ var _ = Describe("Files", func() {
 
 	It("keeps the config byte for byte and adds the files", func() {
 		extended, err := userdata.Extend([]byte(original), []ignition.File{bootdata.HostnameFile("rack-7"),
-			bootdata.NetworkFile([]byte("[Match]\nName=eth0\n"))})
+			userdata.NetworkFile([]byte("[Match]\nName=eth0\n"))})
 		Expect(err).NotTo(HaveOccurred())
 
 		var config ignition.Config

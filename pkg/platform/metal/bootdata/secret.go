@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 )
 
 // WriteSecret writes the Secret of the machine, and replaces an existing one. A Secret of that name that belongs to something else is a
@@ -28,7 +28,7 @@ func WriteSecret(ctx context.Context, c client.Client, o owner.Owner, machine st
 	secret.Labels = labels.Merge(secret.Labels, o.MachineLabels(machine))
 	err := c.Create(ctx, secret.DeepCopy())
 	if !apierrors.IsAlreadyExists(err) {
-		return metalclient.Classify(err)
+		return kubernetes.Classify(err)
 	}
 	if err := DeleteSecret(ctx, c, secret.Namespace, o, machine); err != nil {
 		return err
@@ -38,7 +38,7 @@ func WriteSecret(ctx context.Context, c client.Client, o owner.Owner, machine st
 		return platform.NewError(platform.ClassConflict, "Secret %s/%s exists, but is not that of machine %q",
 			secret.Namespace, machine, machine)
 	}
-	return metalclient.Classify(err)
+	return kubernetes.Classify(err)
 }
 
 // SecretExists reports whether there is a Secret with the name of the machine. Errors are classified.
@@ -48,7 +48,7 @@ func SecretExists(ctx context.Context, c client.Client, namespace string, o owne
 	if apierrors.IsAlreadyExists(err) {
 		return true, nil
 	}
-	return false, metalclient.Classify(err)
+	return false, kubernetes.Classify(err)
 }
 
 // DeleteSecret deletes the Secret of the machine. It is a no-op if there is none, or if it belongs to something else. Errors are
@@ -59,9 +59,9 @@ func DeleteSecret(ctx context.Context, c client.Client, namespace string, o owne
 		return nil
 	}
 	if err != nil {
-		return metalclient.IgnoreNotFound(err)
+		return kubernetes.IgnoreNotFound(err)
 	}
-	return metalclient.IgnoreNotFound(c.Delete(ctx, existing, client.Preconditions{UID: &existing.UID}))
+	return kubernetes.IgnoreNotFound(c.Delete(ctx, existing, client.Preconditions{UID: &existing.UID}))
 }
 
 // operation is an operation of a JSON patch.

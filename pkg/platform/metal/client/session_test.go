@@ -27,8 +27,13 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
+
+// pageSize is the number of objects per request.
+const pageSize = 100
 
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
@@ -51,18 +56,23 @@ var _ = Describe("Session", func() {
 		serve      http.HandlerFunc
 		connection v1alpha1.MetalConnection
 		sessions   *Sessions
-		server     *httptest.Server
+		// sent is what the session sends its requests with.
+		sent   http.RoundTripper
+		server *httptest.Server
 	)
 
 	BeforeEach(func() {
 		server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { serve(w, r) }))
 		DeferCleanup(server.Close)
 		connection = v1alpha1.MetalConnection{Server: server.URL, Namespace: "hosts", TLS: &v1alpha1.TLS{InsecureSkipVerify: true}}
-		sessions = NewSessions()
+		sessions = WrappedSessions(func(_ string, _ transport.Describer, next http.RoundTripper) http.RoundTripper {
+			sent = next
+			return next
+		})
 		DeferCleanup(sessions.Close)
 	})
 
-	open := func(ctx context.Context) *Session {
+	open := func(ctx context.Context) *kubernetes.Session {
 		GinkgoHelper()
 		session, err := sessions.Get(ctx, "racks", connection, site.Credentials{"token": "t"})
 		Expect(err).NotTo(HaveOccurred())
@@ -70,7 +80,7 @@ var _ = Describe("Session", func() {
 	}
 	get := func(ctx context.Context) error {
 		GinkgoHelper()
-		return Classify(open(ctx).Client().Get(ctx, client.ObjectKey{Namespace: "hosts", Name: "h"}, &metal3v1alpha1.BareMetalHost{}))
+		return kubernetes.Classify(open(ctx).Client().Get(ctx, client.ObjectKey{Namespace: "hosts", Name: "h"}, &metal3v1alpha1.BareMetalHost{}))
 	}
 
 	It("should use the token, and count requests by group, verb and resource", func(ctx SpecContext) {
@@ -79,7 +89,7 @@ var _ = Describe("Session", func() {
 			authorization = r.Header.Get("Authorization")
 			refuse(w, http.StatusNotFound, metav1.StatusReasonNotFound)
 		}
-		Expect(IsNotFound(get(ctx))).To(BeTrue())
+		Expect(kubernetes.IsNotFound(get(ctx))).To(BeTrue())
 		Expect(authorization).To(Equal("Bearer t"))
 		Expect(platform.RequestDuration.DeleteLabelValues("racks", "metal3.io", "get baremetalhosts", "404")).To(BeTrue())
 	})
@@ -117,7 +127,7 @@ var _ = Describe("Session", func() {
 		serve = func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "404 page not found", http.StatusNotFound) }
 		err := get(ctx)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
-		Expect(IsNotFound(err)).To(BeFalse())
+		Expect(kubernetes.IsNotFound(err)).To(BeFalse())
 		Expect(open(ctx).Resources(ctx, metal3v1alpha1.GroupVersion)).To(BeEmpty())
 	})
 
@@ -144,12 +154,14 @@ var _ = Describe("Session", func() {
 		Expect(hosts.Items).To(HaveExactElements(HaveField("Name", "1"), HaveField("Name", "2"), HaveField("Name", "3")))
 
 		requests, pages = 0, 1000
-		Expect(Classify(open(ctx).Client().List(ctx, hosts))).To(MatchError(ContainSubstring("the list has more than 200 pages")))
+		Expect(kubernetes.Classify(open(ctx).Client().List(ctx, hosts))).To(MatchError(ContainSubstring("the list has more than 200 pages")))
 
 		// What watches use has no context of its own for a list.
 		requests = 0
 		for {
-			response, err := open(ctx).http.Get(server.URL + "/apis/metal3.io/v1alpha1/baremetalhosts?continue=a")
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/apis/metal3.io/v1alpha1/baremetalhosts?continue=a", nil)
+			Expect(err).NotTo(HaveOccurred())
+			response, err := sent.RoundTrip(request)
 			if err != nil {
 				Expect(err).To(MatchError(ContainSubstring("the list has more than 200 pages")))
 				break
@@ -178,8 +190,8 @@ var _ = Describe("Session", func() {
 			_ = json.NewEncoder(w).Encode(list) // the session hangs up on the page that is too much
 		}
 		hosts := &metal3v1alpha1.BareMetalHostList{}
-		Expect(Classify(open(ctx).Client().List(ctx, hosts))).To(MatchError(ContainSubstring("the pages of the list are larger")))
-		Expect(open(ctx).Client().List(ctx, hosts, Stripped(func(object any) (any, error) {
+		Expect(kubernetes.Classify(open(ctx).Client().List(ctx, hosts))).To(MatchError(ContainSubstring("the pages of the list are larger")))
+		Expect(open(ctx).Client().List(ctx, hosts, kubernetes.Stripped(func(object any) (any, error) {
 			object.(*metal3v1alpha1.BareMetalHost).Status.HardwareDetails = nil
 			return object, nil
 		}))).To(Succeed())
@@ -318,9 +330,9 @@ var _ = Describe("Session", func() {
 		}
 		Expect(platform.ClassOf(get(ctx))).To(Equal(platform.ClassTransient))
 
-		hosts, err := open(ctx).cache("hosts", cache.Options{DefaultNamespaces: map[string]cache.Config{"hosts": {}}})
-		Expect(err).NotTo(HaveOccurred())
 		names := func(g Gomega) []string {
+			hosts := open(ctx).Reader(ctx, "hosts", cache.Options{DefaultNamespaces: map[string]cache.Config{"hosts": {}}},
+				&metal3v1alpha1.BareMetalHost{})
 			var list metal3v1alpha1.BareMetalHostList
 			ctx, cancel := context.WithTimeout(ctx, time.Second)
 			defer cancel()
@@ -338,9 +350,9 @@ var _ = Describe("Session", func() {
 
 	It("should share one session and one cache", func(ctx SpecContext) {
 		Expect(open(ctx)).To(BeIdenticalTo(open(ctx)))
-		first, err := open(ctx).cache("hosts", cache.Options{})
-		Expect(err).NotTo(HaveOccurred())
-		Expect(open(ctx).cache("hosts", cache.Options{})).To(BeIdenticalTo(first))
+		first := open(ctx).Reader(ctx, "hosts", cache.Options{})
+		Expect(kubernetes.IsLive(first)).To(BeFalse())
+		Expect(open(ctx).Reader(ctx, "hosts", cache.Options{})).To(BeIdenticalTo(first))
 	})
 
 	DescribeTable("should say what is wrong with the connection or the credentials",

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/sessions"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -24,7 +25,7 @@ const (
 
 // Sessions are the sessions of a process, one for each site and credentials. To get one takes no request: credentials that are
 // refused show at the first call.
-type Sessions = sessions.Set[v1alpha1.MetalConnection, *Session]
+type Sessions = sessions.Set[v1alpha1.MetalConnection, *kubernetes.Session]
 
 // Shared returns the sessions that all parts of the process use.
 var Shared = sync.OnceValue(NewSessions)
@@ -36,11 +37,27 @@ func NewSessions() *Sessions {
 
 // WrappedSessions returns an empty set of sessions whose requests are sent by what wrap returns. It is optional.
 func WrappedSessions(wrap transport.Wrap) *Sessions {
-	return sessions.New(sessions.Options[v1alpha1.MetalConnection, *Session]{
-		Open: func(_ context.Context, _, siteName string, connection v1alpha1.MetalConnection, credentials site.Credentials) (*Session, error) {
-			return newSession(siteName, connection, credentials, wrap)
+	return sessions.New(sessions.Options[v1alpha1.MetalConnection, *kubernetes.Session]{
+		Open: func(_ context.Context, _, siteName string, connection v1alpha1.MetalConnection, credentials site.Credentials) (
+			*kubernetes.Session, error) {
+			return kubernetes.NewSession(kubernetes.Options{
+				Site:  siteName,
+				Field: "metal",
+				Connection: kubernetes.Connection{
+					Server:         connection.Server,
+					Namespace:      connection.Namespace,
+					TLS:            connection.TLS,
+					Proxy:          connection.Proxy,
+					RequestTimeout: connection.RequestTimeout,
+				},
+				Credentials: credentials,
+				Scheme:      apiScheme,
+				Kinds:       kinds,
+				Groups:      groups,
+				Wrap:        wrap,
+			})
 		},
-		Close: (*Session).close,
+		Close: (*kubernetes.Session).Close,
 		Idle:  idleTimeout,
 		Check: checkInterval,
 	})

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
@@ -52,7 +52,7 @@ func (i *Inventory[T, H]) Claim(ctx context.Context, request inventory.Claim) (*
 // claimFree claims one of the free hosts. It lists all hosts without a watch before it returns that none is free.
 func (i *Inventory[T, H]) claimFree(ctx context.Context, request *inventory.Claim) (H, error) {
 	readers := []client.Reader{i.reader(ctx)}
-	if !metalclient.IsLive(readers[0]) {
+	if !kubernetes.IsLive(readers[0]) {
 		readers = append(readers, i.Client())
 	}
 	var (
@@ -67,10 +67,10 @@ func (i *Inventory[T, H]) claimFree(ctx context.Context, request *inventory.Clai
 		free, found := i.Kind.Candidates(hosts, &request.Selection)
 		none = found.Exhausted("hosts", i.Kind.Obstacles)
 		for _, candidate := range free {
-			if !metalclient.IsLive(reader) && lost >= maxLost {
+			if !kubernetes.IsLive(reader) && lost >= maxLost {
 				break
 			}
-			if !i.Reservations.Reserve(candidate.GetName(), metalclient.IsLive(reader)) {
+			if !i.Reservations.Reserve(candidate.GetName(), kubernetes.IsLive(reader)) {
 				continue
 			}
 			host, tried, err := i.try(ctx, reader, candidate, request)
@@ -94,7 +94,7 @@ func (i *Inventory[T, H]) claimFree(ctx context.Context, request *inventory.Clai
 // try claims the host, and returns nil if others were faster. It does not try if a watch has already seen that.
 func (i *Inventory[T, H]) try(ctx context.Context, reader client.Reader, host H,
 	request *inventory.Claim) (claimed H, tried bool, err error) {
-	if !metalclient.IsLive(reader) {
+	if !kubernetes.IsLive(reader) {
 		if host, err = i.read(ctx, reader, host.GetName()); host == nil || err != nil || !i.isFree(request)(host) {
 			return nil, false, err
 		}
@@ -142,7 +142,7 @@ func (i *Inventory[T, H]) change(ctx context.Context, host H, usable func(H) boo
 			return host, nil
 		}
 		if !apierrors.IsConflict(err) {
-			return nil, metalclient.IgnoreNotFound(err)
+			return nil, kubernetes.IgnoreNotFound(err)
 		}
 		if host, err = i.read(ctx, i.Client(), name); host == nil || err != nil || !usable(host) {
 			return nil, err

@@ -18,9 +18,9 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
 // cacheKey is the key of the watch of all hosts of a namespace.
@@ -34,7 +34,7 @@ type Inventory[T any, H Object[T]] struct {
 }
 
 // New returns the inventory of hosts of the kind behind the session.
-func New[T any, H Object[T]](session *metalclient.Session, options inventory.Options, kind *Kind[T, H]) *Inventory[T, H] {
+func New[T any, H Object[T]](session *kubernetes.Session, options inventory.Options, kind *Kind[T, H]) *Inventory[T, H] {
 	return &Inventory[T, H]{Access: inventory.NewAccess(session, options), Kind: kind}
 }
 
@@ -51,8 +51,8 @@ func (i *Inventory[T, H]) Resources() []schema.GroupVersionResource {
 // Permissions implements inventory.Inventory.
 func (i *Inventory[T, H]) Permissions() []authorizationv1.ResourceAttributes {
 	return append(
-		inventory.Permissions(i.Session.Namespace, i.Kind.Resource.Group, i.Kind.Resource.Resource, "get", "list", "watch", "patch"),
-		inventory.Permissions(i.Session.Namespace, corev1.GroupName, "secrets", "create", "patch", "delete")...)
+		kubernetes.Permissions(i.Session.Namespace, i.Kind.Resource.Group, i.Kind.Resource.Resource, "get", "list", "watch", "patch"),
+		kubernetes.Permissions(i.Session.Namespace, corev1.GroupName, "secrets", "create", "patch", "delete")...)
 }
 
 // Hosts implements inventory.Inventory.
@@ -135,7 +135,7 @@ func (i *Inventory[T, H]) Faults(ctx context.Context, shoots []string) ([]platfo
 	if err != nil {
 		return nil, err
 	}
-	hosts, err := i.hosts(ctx, i.Client(), ofShoots, metalclient.Stripped(i.Kind.Strip))
+	hosts, err := i.hosts(ctx, i.Client(), ofShoots, kubernetes.Stripped(i.Kind.Strip))
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (i *Inventory[T, H]) Faults(ctx context.Context, shoots []string) ([]platfo
 
 // Survey implements inventory.Inventory.
 func (i *Inventory[T, H]) Survey(ctx context.Context, cleaning string) ([]inventory.Surveyed, error) {
-	hosts, err := i.hosts(ctx, i.Client(), metalclient.Stripped(i.Kind.StripSurveyed))
+	hosts, err := i.hosts(ctx, i.Client(), kubernetes.Stripped(i.Kind.StripSurveyed))
 	return lists.Map(hosts, func(found T) inventory.Surveyed {
 		host := H(&found)
 		surveyed := i.Kind.Surveyed(host)
@@ -173,7 +173,7 @@ func (i *Inventory[T, H]) find(ctx context.Context, machine, providerID string) 
 	reader := i.reader(ctx)
 	if providerID != "" {
 		host, err := i.findByID(ctx, reader, machine, providerID)
-		if host == nil && err == nil && !metalclient.IsLive(reader) {
+		if host == nil && err == nil && !kubernetes.IsLive(reader) {
 			return i.findByID(ctx, i.Client(), machine, providerID)
 		}
 		return host, err
@@ -183,7 +183,7 @@ func (i *Inventory[T, H]) find(ctx context.Context, machine, providerID string) 
 		return nil, err
 	}
 	host, err := i.only(hosts, machine)
-	if host != nil || err != nil || metalclient.IsLive(reader) {
+	if host != nil || err != nil || kubernetes.IsLive(reader) {
 		return host, err
 	}
 	if hosts, err = i.labelled(ctx, machine); err != nil {
@@ -258,17 +258,17 @@ func (i *Inventory[T, H]) isShared(ctx context.Context, machine, providerID stri
 // hosts returns the hosts of the namespace that the options select, or all of them stripped. They must not be changed.
 func (i *Inventory[T, H]) hosts(ctx context.Context, reader client.Reader, options ...client.ListOption) ([]T, error) {
 	if len(options) == 0 {
-		options = []client.ListOption{metalclient.Stripped(i.Kind.Strip)}
+		options = []client.ListOption{kubernetes.Stripped(i.Kind.Strip)}
 	}
 	hosts, err := i.Kind.List(ctx, reader, append(options, client.InNamespace(i.Session.Namespace), client.UnsafeDisableDeepCopy)...)
-	return hosts, metalclient.Classify(err)
+	return hosts, kubernetes.Classify(err)
 }
 
 // read returns the host of the name, nil if the inventory has none.
 func (i *Inventory[T, H]) read(ctx context.Context, reader client.Reader, name string) (H, error) {
 	host := H(new(T))
 	if err := reader.Get(ctx, client.ObjectKey{Namespace: i.Session.Namespace, Name: name}, host); err != nil {
-		return nil, metalclient.IgnoreNotFound(err)
+		return nil, kubernetes.IgnoreNotFound(err)
 	}
 	return host, nil
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 )
 
 const (
@@ -75,7 +75,7 @@ func (i *Inventory[T, H]) releaseHost(ctx context.Context, name, machine, cleani
 func (i *Inventory[T, H]) waitUntilClean(ctx context.Context, host H, machine string) (H, error) {
 	reader := i.reader(ctx)
 	interval := requestInterval
-	if !metalclient.IsLive(reader) {
+	if !kubernetes.IsLive(reader) {
 		interval = watchedInterval
 	}
 	name := host.GetName()
@@ -99,7 +99,7 @@ func (i *Inventory[T, H]) waitUntilClean(ctx context.Context, host H, machine st
 	case wait.Interrupted(err) && ctx.Err() == nil:
 		return i.lateHost(ctx, name, machine)
 	default:
-		return nil, metalclient.Classify(err)
+		return nil, kubernetes.Classify(err)
 	}
 }
 

@@ -15,10 +15,11 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/ipam"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -93,7 +94,7 @@ func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist pl
 // reconcile counts the hosts, and records the connection of the site before any machine is created there. It keeps the recorded
 // connection if the inventory does not answer or is a different one, because existing machines need it.
 func (f *flow) reconcile(ctx context.Context) (*v1alpha1.SiteStatus, error) {
-	id, err := client.Identity(ctx, f.api, f.namespace)
+	id, err := kubernetes.Identity(ctx, f.api, f.namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (f *flow) reconcile(ctx context.Context) (*v1alpha1.SiteStatus, error) {
 func (f *flow) checkPlace(ctx context.Context, id string) error {
 	former, present := f.State().Connection, client.ConnectionOf(f.site.Profile)
 	if former.Namespace == "" || former.Namespace == present.Namespace && former.Inventory == present.Inventory {
-		return client.CheckIdentity(f.namespace, f.State().NamespaceUID, id)
+		return kubernetes.CheckIdentity(f.namespace, f.State().NamespaceUID, id)
 	}
 	left, err := f.former(ctx)
 	if err != nil || len(left.machines()) == 0 {
@@ -165,11 +166,11 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 		return nil, fmt.Errorf("%w: %w", platform.ErrNoAccess, err)
 	}
 	if known := f.State().NamespaceUID; known != "" {
-		id, err := client.Identity(ctx, f.api, f.namespace)
+		id, err := kubernetes.Identity(ctx, f.api, f.namespace)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", platform.ErrNoAccess, err)
 		}
-		if err := client.CheckIdentity(f.namespace, known, id); err != nil {
+		if err := kubernetes.CheckIdentity(f.namespace, known, id); err != nil {
 			return nil, err
 		}
 	}

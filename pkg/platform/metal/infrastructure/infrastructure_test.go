@@ -18,10 +18,11 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/ipam"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -91,7 +92,7 @@ var _ = Describe("Infrastructure", func() {
 			"has the UID uid-1, but that of the shoot's machines is uid-2"),
 		Entry("another UID that takes its place", func(s *v1alpha1.MetalState) {
 			s.NamespaceUID = "uid-2"
-			f.objects[0].SetAnnotations(map[string]string{client.AnnotationIdentity: "uid-2"})
+			f.objects[0].SetAnnotations(map[string]string{kubernetes.AnnotationIdentity: "uid-2"})
 		}, ""),
 		Entry("one that may not be read any more", func(*v1alpha1.MetalState) { f.get["Namespace"] = errForbidden },
 			"no longer permitted to get it"),
@@ -257,7 +258,7 @@ var _ = Describe("Infrastructure", func() {
 			f.inventory.hosts = []host{machine("a")}
 			f.site.Credentials = site.Credentials{"token": "t"}
 			i = New(client.NewSessions(),
-				func(session *client.Session, kind v1alpha1.MetalInventory, _ inventory.Options) (inventory.Inventory, error) {
+				func(session *kubernetes.Session, kind v1alpha1.MetalInventory, _ inventory.Options) (inventory.Inventory, error) {
 					reached = append(reached, v1alpha1.MetalConnection{Inventory: kind, Namespace: session.Namespace})
 					return f.inventory, nil
 				}).(*infrastructure)

@@ -5,14 +5,12 @@
 package infrastructure
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
@@ -20,8 +18,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/networkdata"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/ipam"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -41,8 +39,8 @@ type validation struct {
 	answer error
 	// denied are the permissions that the credentials lack, once these were asked for.
 	denied []authorizationv1.ResourceAttributes
-	// pool is the pool of addresses, once it was looked up. It is nil if it does not exist or cannot be read.
-	pool *unstructured.Unstructured
+	// pool compares the pool of addresses with the site.
+	pool ipam.Check
 	// wanted are the demands with their hosts, once these were counted.
 	wanted []wantedHosts
 }
@@ -167,6 +165,25 @@ func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request pla
 	v := &validation{site: s, path: request.Path.Child("metal"), demands: request.Demands, controlPlane: request.ControlPlane}
 	v.open = func(ctx context.Context) (*flow, error) { return i.forProfile(ctx, s, nil) }
 	return checks.Run(ctx, v, request.Skip)
+}
+
+// checkPool checks that the pool of addresses exists, and that the addresses belong to the site.
+func (v *validation) checkPool(ctx context.Context, result *platform.Result) error {
+	v.pool = ipam.Check{API: v.api, Namespace: v.namespace, Site: v.site, Ref: v.ipamPool(), Path: v.path.Child("ipam", "poolRef"),
+		Listed: len(v.site.Profile.Metal.AddressPools) > 0}
+	return v.pool.Pool(ctx, result)
+}
+
+// checkPoolSize counts the addresses of the pool, which machines of other shoots may have.
+func (v *validation) checkPoolSize(_ context.Context, result *platform.Result) error {
+	v.pool.Size(v.demands, result)
+	return nil
+}
+
+// checkBalancerAddresses finds addresses of load balancers that the pool gives to machines, too.
+func (v *validation) checkBalancerAddresses(_ context.Context, result *platform.Result) error {
+	v.pool.BalancerAddresses(v.controlPlane.LoadBalancer, result)
+	return nil
 }
 
 // profile returns the path of a field in the site's metal block of the CloudProfile.
@@ -294,17 +311,17 @@ func (v *validation) unserved(_ context.Context, result *platform.Result) error 
 // missingNamespace checks that the namespace of the hosts exists, as far as the credentials are permitted to know: it may be misspelt if
 // they have no permissions in it.
 func (v *validation) missingNamespace(ctx context.Context, result *platform.Result) error {
-	err := client.Classify(v.api.Get(ctx, ctrlclient.ObjectKey{Name: v.namespace}, &corev1.Namespace{}))
+	err := kubernetes.Classify(v.api.Get(ctx, ctrlclient.ObjectKey{Name: v.namespace}, &corev1.Namespace{}))
 	hidden := platform.ClassOf(err) == platform.ClassForbidden
 	switch {
-	case client.IsNotFound(err):
+	case kubernetes.IsNotFound(err):
 		result.Invalid(v.profile("namespace"), v.namespace, "the inventory has no namespace of this name")
 		return nil
 	case err != nil && !hidden:
 		return err
 	}
 	needed := v.permissions()
-	if err := v.review(ctx, needed); err != nil {
+	if v.denied, err = kubernetes.Denied(ctx, v.api, needed); err != nil {
 		return err
 	}
 	inNamespace := func(of []authorizationv1.ResourceAttributes) (number int) {
@@ -334,25 +351,10 @@ func (v *validation) permissions() []authorizationv1.ResourceAttributes {
 // useVerb is the verb that the admission policies of an inventory ask for, and nothing else.
 const useVerb = "use"
 
-// review finds permissions that the credentials lack. It asks for all of them concurrently.
-func (v *validation) review(ctx context.Context, needed []authorizationv1.ResourceAttributes) error {
-	allowed := make([]bool, len(needed))
-	errs := platform.Each(len(needed), func(i int) (err error) {
-		allowed[i], err = v.allowed(ctx, needed[i])
-		return err
-	})
-	for i := range needed {
-		if !allowed[i] {
-			v.denied = append(v.denied, needed[i])
-		}
-	}
-	return cmp.Or(errs...) // all requests fail for the same reason
-}
-
 // forbidden reports the permissions that the credentials lack, by resource.
 func (v *validation) forbidden(_ context.Context, result *platform.Result) error {
 	isUse := func(of authorizationv1.ResourceAttributes) bool { return of.Verb == useVerb }
-	for _, missing := range describe(slices.DeleteFunc(slices.Clone(v.denied), isUse)) {
+	for _, missing := range kubernetes.DescribePermissions(slices.DeleteFunc(slices.Clone(v.denied), isUse)) {
 		result.Forbidden(v.credentials(), "the credentials may not %s", missing)
 	}
 	if slices.ContainsFunc(v.denied, isUse) {
@@ -360,33 +362,4 @@ func (v *validation) forbidden(_ context.Context, result *platform.Result) error
 			"docs/operations/metal.md, if the inventory has them, let it have no machines", v.site.Shoot, v.namespace)
 	}
 	return nil
-}
-
-func (f *flow) allowed(ctx context.Context, attributes authorizationv1.ResourceAttributes) (bool, error) {
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &attributes}}
-	if err := f.api.Create(ctx, review); err != nil {
-		return false, client.Classify(err)
-	}
-	return review.Status.Allowed, nil
-}
-
-// describe returns the missing permissions, grouped by resource.
-func describe(missing []authorizationv1.ResourceAttributes) []string {
-	type object struct{ namespace, group, resource string }
-	verbs := map[object][]string{}
-	for _, m := range missing {
-		o := object{m.Namespace, m.Group, m.Resource}
-		verbs[o] = append(verbs[o], m.Verb)
-	}
-	var parts []string
-	for o, names := range verbs {
-		slices.Sort(names)
-		part := strings.Join(names, " or ") + " " + o.resource
-		if o.namespace != "" {
-			part += " in namespace " + o.namespace
-		}
-		parts = append(parts, part)
-	}
-	slices.Sort(parts)
-	return parts
 }

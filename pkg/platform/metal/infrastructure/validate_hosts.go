@@ -8,11 +8,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/big"
 	"strings"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
@@ -36,7 +35,7 @@ func (v *validation) checkInventory(ctx context.Context, result *platform.Result
 	if v.site.State == nil {
 		return nil
 	}
-	id, err := client.Identity(ctx, v.api, v.namespace)
+	id, err := kubernetes.Identity(ctx, v.api, v.namespace)
 	if err != nil {
 		return err
 	}
@@ -46,34 +45,6 @@ func (v *validation) checkInventory(ctx context.Context, result *platform.Result
 		return nil
 	}
 	return err
-}
-
-// checkPoolSize counts the addresses of the pool, which machines of other shoots may have.
-func (v *validation) checkPoolSize(_ context.Context, result *platform.Result) error {
-	if v.pool == nil {
-		return nil
-	}
-	given, err := addressesOf(v.pool)
-	if err != nil || len(given.Ranges()) == 0 {
-		return nil //nolint:nilerr // that the pool cannot be read is another check
-	}
-	size := new(big.Int)
-	for _, r := range given.Ranges() {
-		from, to := r.From().As16(), r.To().As16()
-		length := new(big.Int).Sub(new(big.Int).SetBytes(to[:]), new(big.Int).SetBytes(from[:]))
-		size.Add(size, length.Add(length, big.NewInt(1)))
-	}
-	var minimum, maximum int64
-	for _, demand := range v.demands {
-		minimum, maximum = minimum+int64(demand.Minimum), maximum+int64(demand.Maximum)
-	}
-	switch path := v.path.Child("ipam", "poolRef"); {
-	case size.Cmp(big.NewInt(minimum)) < 0:
-		result.Invalid(path, v.pool.GetName(), "the pool has %s addresses, and the pools of the Shoot have at least %d machines", size, minimum)
-	case size.Cmp(big.NewInt(maximum)) < 0:
-		result.Warn(path, "the pool has %s addresses, and the pools of the Shoot can have %d machines", size, maximum)
-	}
-	return nil
 }
 
 // checkFaults warns about hosts that the inventory does not hand out, or whose machines will be replaced.

@@ -24,9 +24,9 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/ipam"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ipam"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -52,7 +52,7 @@ var _ = Describe("Validate", func() {
 	}
 	withPool := func(kind, name string) {
 		f.site.Config.Metal = &v1alpha1.MetalInfrastructure{
-			IPAM:                &v1alpha1.MetalIPAM{PoolRef: corev1.TypedLocalObjectReference{APIGroup: new(ipam.Group), Kind: kind, Name: name}},
+			IPAM:                &v1alpha1.IPAM{PoolRef: corev1.TypedLocalObjectReference{APIGroup: new(ipam.Group), Kind: kind, Name: name}},
 			NetworkDataTemplate: "$ADDRESS/$PREFIX $GATEWAY",
 		}
 	}
@@ -93,18 +93,18 @@ var _ = Describe("Validate", func() {
 	},
 		Entry("is away", func() { f.servedErr = errAway },
 			finding("metal-connection", platform.Unknown, "cloudProfileConfig.sites[racks].metal.server", "away")),
-		Entry("has another certificate", func() { f.servedErr = client.Classify(x509.UnknownAuthorityError{}) },
+		Entry("has another certificate", func() { f.servedErr = kubernetes.Classify(x509.UnknownAuthorityError{}) },
 			finding("metal-connection", platform.Failed, "cloudProfileConfig.sites[racks].tls", "unknown authority")),
 		Entry("is none of Kubernetes", func() { f.served, f.other = nil, true },
 			finding("metal-connection", platform.Failed, "cloudProfileConfig.sites[racks].metal.server", "not a Kubernetes API")),
-		Entry("refuses a token", func() { f.servedErr = client.Classify(apierrors.NewUnauthorized("who")) },
+		Entry("refuses a token", func() { f.servedErr = kubernetes.Classify(apierrors.NewUnauthorized("who")) },
 			finding("metal-authentication", platform.Failed, "secret.data[racks.token]", "who")),
 		Entry("ignores a certificate", func() {
 			f.site.Credentials = site.Credentials{"clientCertificate": "c", "clientKey": "k"}
-			f.servedErr = client.Classify(errors.Join(apierrors.NewForbidden(schema.GroupResource{}, "",
+			f.servedErr = kubernetes.Classify(errors.Join(apierrors.NewForbidden(schema.GroupResource{}, "",
 				errors.New(`User "system:anonymous" cannot get path "/apis"`))))
 		}, finding("metal-authentication", platform.Failed, "secret.data[racks.clientCertificate]", "ignores the credentials")),
-		Entry("refuses to tell what it serves", func() { f.servedErr = client.Classify(forbidden) },
+		Entry("refuses to tell what it serves", func() { f.servedErr = kubernetes.Classify(forbidden) },
 			finding("metal-api", platform.Unknown, "", "forbidden")),
 	)
 

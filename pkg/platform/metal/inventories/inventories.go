@@ -8,7 +8,7 @@ package inventories
 import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/ironcore"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/metal3"
@@ -16,7 +16,7 @@ import (
 )
 
 // Open returns the inventory of the kind behind the session. The error's class is ClassConfiguration.
-func Open(session *client.Session, kind v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
+func Open(session *kubernetes.Session, kind v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
 	switch kind {
 	case v1alpha1.MetalInventoryMetal3:
 		return metal3.New(session, options), nil

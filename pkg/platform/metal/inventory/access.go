@@ -10,14 +10,13 @@ import (
 	"sync"
 	"time"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -30,7 +29,7 @@ type Options struct {
 }
 
 // Opener returns the inventory of the kind behind the session. The error's class is platform.ClassConfiguration.
-type Opener func(session *client.Session, kind v1alpha1.MetalInventory, options Options) (Inventory, error)
+type Opener func(session *kubernetes.Session, kind v1alpha1.MetalInventory, options Options) (Inventory, error)
 
 // Request names the inventory of a site.
 type Request struct {
@@ -45,7 +44,7 @@ type Request struct {
 }
 
 // Open returns the session and the inventory of the request, after it has checked the inventory's identity.
-func (open Opener) Open(ctx context.Context, sessions *client.Sessions, r Request) (*client.Session, Inventory, error) {
+func (open Opener) Open(ctx context.Context, sessions *client.Sessions, r Request) (*kubernetes.Session, Inventory, error) {
 	session, err := sessions.Get(ctx, r.Owner.Site, r.Connection, r.Credentials)
 	if err != nil {
 		return nil, nil, err
@@ -61,13 +60,13 @@ func (open Opener) Open(ctx context.Context, sessions *client.Sessions, r Reques
 type Access struct {
 	Options
 	// Session is the session at the API.
-	Session *client.Session
+	Session *kubernetes.Session
 	// Reservations are those of the session.
 	Reservations *Reservations
 }
 
 // NewAccess returns the access through the session.
-func NewAccess(session *client.Session, options Options) Access {
+func NewAccess(session *kubernetes.Session, options Options) Access {
 	return Access{
 		Options:      options,
 		Session:      session,
@@ -86,13 +85,6 @@ func (a *Access) Reader(ctx context.Context, key any, options cache.Options, kin
 		return a.Client()
 	}
 	return a.Session.Reader(ctx, key, options, kinds...)
-}
-
-// Permissions returns the permissions for the verbs on the resource.
-func Permissions(namespace, group, resource string, verbs ...string) []authorizationv1.ResourceAttributes {
-	return lists.Map(verbs, func(verb string) authorizationv1.ResourceAttributes {
-		return authorizationv1.ResourceAttributes{Namespace: namespace, Group: group, Resource: resource, Verb: verb}
-	})
 }
 
 const (

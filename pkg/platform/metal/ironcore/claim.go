@@ -21,10 +21,10 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/userdata"
 )
 
@@ -103,7 +103,7 @@ func (i *Inventory) create(ctx context.Context, server string, request *inventor
 	}
 	err := i.Client().Create(ctx, claim)
 	if !apierrors.IsAlreadyExists(err) {
-		return claim, metalclient.Classify(err)
+		return claim, kubernetes.Classify(err)
 	}
 	existing, err := i.claim(ctx, i.Client(), request.Machine, request.Machine)
 	if err == nil && existing == nil {
@@ -132,13 +132,13 @@ func (i *Inventory) complete(ctx context.Context, claim *metalv1alpha1.ServerCla
 	patch.Spec.Power = metalv1alpha1.PowerOn
 	raw, err := json.Marshal(patch)
 	if err != nil {
-		return metalclient.Classify(err)
+		return kubernetes.Classify(err)
 	}
 	err = i.Client().Patch(ctx, claim, client.RawPatch(types.MergePatchType, raw))
-	if metalclient.IsNotFound(err) {
+	if kubernetes.IsNotFound(err) {
 		return platform.NewError(platform.ClassTransient, "server claim %q was deleted before its server was switched on", claim.Name)
 	}
-	return metalclient.Classify(err)
+	return kubernetes.Classify(err)
 }
 
 // claimPatch has only the fields of a claim that are changed.
@@ -173,7 +173,7 @@ const ignitionKey = "ignition"
 func (i *Inventory) writeIgnition(ctx context.Context, claim *metalv1alpha1.ServerClaim, data inventory.Data) error {
 	files := []ignition.File{bootdata.HostnameFile(data.NodeName)}
 	if len(data.NetworkData) > 0 {
-		files = append(files, bootdata.NetworkFile(data.NetworkData))
+		files = append(files, userdata.NetworkFile(data.NetworkData))
 	}
 	config, err := userdata.Extend(data.UserData, files)
 	if err != nil {

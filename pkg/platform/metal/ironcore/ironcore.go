@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
@@ -34,7 +34,7 @@ type Inventory struct {
 var _ inventory.Inventory = &Inventory{}
 
 // New returns the inventory behind the session.
-func New(session *metalclient.Session, options inventory.Options) *Inventory {
+func New(session *kubernetes.Session, options inventory.Options) *Inventory {
 	return &Inventory{inventory.NewAccess(session, options)}
 }
 
@@ -55,7 +55,7 @@ func (i *Inventory) Resources() []schema.GroupVersionResource {
 func (i *Inventory) Permissions() []authorizationv1.ResourceAttributes {
 	group, namespace := metalv1alpha1.GroupVersion.Group, i.Session.Namespace
 	return slices.Concat(
-		inventory.Permissions("", group, resourceServers, "get", "list", "watch"),
-		inventory.Permissions(namespace, group, resourceServerClaims, "get", "list", "watch", "create", "patch", "delete"),
-		inventory.Permissions(namespace, corev1.GroupName, "secrets", "create", "patch", "delete"))
+		kubernetes.Permissions("", group, resourceServers, "get", "list", "watch"),
+		kubernetes.Permissions(namespace, group, resourceServerClaims, "get", "list", "watch", "create", "patch", "delete"),
+		kubernetes.Permissions(namespace, corev1.GroupName, "secrets", "create", "patch", "delete"))
 }

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
@@ -22,7 +22,7 @@ import (
 // but metal-operator did not bind them.
 func (i *Inventory) pick(ctx context.Context, reader client.Reader, request *inventory.Claim, avoid sets.Set[string]) (string, error) {
 	server, err := i.pickFrom(ctx, reader, request, avoid)
-	if err != nil && !metalclient.IsLive(reader) {
+	if err != nil && !kubernetes.IsLive(reader) {
 		server, err = i.pickFrom(ctx, i.Client(), request, avoid)
 	}
 	return server, err

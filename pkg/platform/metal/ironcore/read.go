@@ -16,9 +16,9 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
 // fewClaims is how many claims have servers that are read one by one.
@@ -107,7 +107,7 @@ func (i *Inventory) Check(ctx context.Context) error {
 	if _, err := i.selectClaims(ctx, i.Client(), client.MatchingLabels(i.Owner.Labels()), client.Limit(1)); err != nil {
 		return err
 	}
-	return metalclient.Classify(i.Client().List(ctx, &metalv1alpha1.ServerList{}, client.Limit(1)))
+	return kubernetes.Classify(i.Client().List(ctx, &metalv1alpha1.ServerList{}, client.Limit(1)))
 }
 
 // Machines implements inventory.Inventory.
@@ -133,7 +133,7 @@ func (i *Inventory) Faults(ctx context.Context, shoots []string) ([]platform.Fau
 		return nil, err
 	}
 	reader := i.Client()
-	claims, err := i.selectClaims(ctx, reader, ofShoots, metalclient.Stripped(strip))
+	claims, err := i.selectClaims(ctx, reader, ofShoots, kubernetes.Stripped(strip))
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (i *Inventory) nameOf(machine, providerID string) string {
 // A claim of that name that is not the machine's is a conflict.
 func (i *Inventory) claim(ctx context.Context, reader client.Reader, name, machine string) (*metalv1alpha1.ServerClaim, error) {
 	claim, err := i.read(ctx, reader, name)
-	if claim == nil && err == nil && !metalclient.IsLive(reader) {
+	if claim == nil && err == nil && !kubernetes.IsLive(reader) {
 		claim, err = i.read(ctx, i.Client(), name)
 	}
 	if claim == nil || err != nil {
@@ -194,7 +194,7 @@ func (i *Inventory) claim(ctx context.Context, reader client.Reader, name, machi
 func (i *Inventory) read(ctx context.Context, reader client.Reader, name string) (*metalv1alpha1.ServerClaim, error) {
 	claim := &metalv1alpha1.ServerClaim{}
 	if err := reader.Get(ctx, client.ObjectKey{Namespace: i.Session.Namespace, Name: name}, claim); err != nil {
-		return nil, metalclient.IgnoreNotFound(err)
+		return nil, kubernetes.IgnoreNotFound(err)
 	}
 	return claim, nil
 }
@@ -209,7 +209,7 @@ func (i *Inventory) selectClaims(ctx context.Context, reader client.Reader, opti
 	error) {
 	list := &metalv1alpha1.ServerClaimList{}
 	err := reader.List(ctx, list, append(options, client.InNamespace(i.Session.Namespace), client.UnsafeDisableDeepCopy)...)
-	return list.Items, metalclient.Classify(err)
+	return list.Items, kubernetes.Classify(err)
 }
 
 // server returns the server of the name, nil if the inventory has none.
@@ -219,7 +219,7 @@ func (i *Inventory) server(ctx context.Context, reader client.Reader, name strin
 	}
 	server := &metalv1alpha1.Server{}
 	if err := reader.Get(ctx, client.ObjectKey{Name: name}, server); err != nil {
-		return nil, metalclient.IgnoreNotFound(err)
+		return nil, kubernetes.IgnoreNotFound(err)
 	}
 	return server, nil
 }
@@ -227,8 +227,8 @@ func (i *Inventory) server(ctx context.Context, reader client.Reader, name strin
 // servers returns all servers of the inventory. They must not be changed.
 func (i *Inventory) servers(ctx context.Context, reader client.Reader) ([]metalv1alpha1.Server, error) {
 	list := &metalv1alpha1.ServerList{}
-	err := reader.List(ctx, list, client.UnsafeDisableDeepCopy, metalclient.Stripped(strip))
-	return list.Items, metalclient.Classify(err)
+	err := reader.List(ctx, list, client.UnsafeDisableDeepCopy, kubernetes.Stripped(strip))
+	return list.Items, kubernetes.Classify(err)
 }
 
 // serversOf returns the servers of the claims by their names. Those of a few claims are read one by one, because the inventory may have

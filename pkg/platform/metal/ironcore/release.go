@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/bootdata"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 )
 
 // releaseTimeout is how long to wait until a server is released. One that shuts down in time needs only one call.
@@ -59,7 +59,7 @@ func (i *Inventory) Release(ctx context.Context, machine, providerID, _ string) 
 func (i *Inventory) isShared(ctx context.Context, machine, name string) (bool, error) {
 	list := &metalv1alpha1.ServerClaimList{}
 	err := i.Client().List(ctx, list, client.InNamespace(i.Session.Namespace), client.MatchingLabels(i.Owner.MachineLabels(machine)))
-	return slices.ContainsFunc(list.Items, func(claim metalv1alpha1.ServerClaim) bool { return claim.Name != name }), metalclient.Classify(err)
+	return slices.ContainsFunc(list.Items, func(claim metalv1alpha1.ServerClaim) bool { return claim.Name != name }), kubernetes.Classify(err)
 }
 
 // abandon deletes a claim whose server was never switched on for the machine, and waits until the machine can have another.
@@ -85,7 +85,7 @@ func (i *Inventory) delete(ctx context.Context, claim *metalv1alpha1.ServerClaim
 	if claim.DeletionTimestamp != nil {
 		return nil
 	}
-	return metalclient.IgnoreNotFound(i.Client().Delete(ctx, claim, client.Preconditions{UID: &claim.UID}))
+	return kubernetes.IgnoreNotFound(i.Client().Delete(ctx, claim, client.Preconditions{UID: &claim.UID}))
 }
 
 // serverOf returns the server that is held for the claim of the name, or that the claim names; nil if there is none. The claim may be nil.
@@ -109,7 +109,7 @@ func (i *Inventory) serverOf(ctx context.Context, claim *metalv1alpha1.ServerCla
 func (i *Inventory) waitUntilFree(ctx context.Context, name, machine string, server *metalv1alpha1.Server, deadline time.Time,
 	isFree func(server *metalv1alpha1.Server, namespace, claim string) bool) error {
 	var late error
-	done, err := metalclient.Poll(ctx, requestInterval, time.Until(deadline), func() (bool, error) {
+	done, err := kubernetes.Poll(ctx, requestInterval, time.Until(deadline), func() (bool, error) {
 		if claim, err := i.claim(ctx, i.Client(), name, machine); claim != nil || err != nil {
 			late = platform.NewProgress("server claim %q is being deleted", name)
 			return false, err

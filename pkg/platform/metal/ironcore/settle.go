@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
@@ -41,7 +41,7 @@ type settled struct {
 func (i *Inventory) settle(ctx context.Context, reader client.Reader, claim *metalv1alpha1.ServerClaim, selection *inventory.Selection,
 	deadline time.Time) (settled, error) {
 	result := settled{claim: claim}
-	done, err := metalclient.Poll(ctx, i.interval(), time.Until(deadline), func() (bool, error) {
+	done, err := kubernetes.Poll(ctx, i.interval(), time.Until(deadline), func() (bool, error) {
 		return i.look(ctx, reader, &result, selection)
 	})
 	if err == nil && !done {
@@ -50,7 +50,7 @@ func (i *Inventory) settle(ctx context.Context, reader client.Reader, claim *met
 			err = pending(&result)
 		}
 	}
-	return result, metalclient.Classify(err)
+	return result, kubernetes.Classify(err)
 }
 
 // look reports whether the outcome of the claim is clear, as far as the reader knows.
@@ -58,9 +58,9 @@ func (i *Inventory) look(ctx context.Context, reader client.Reader, result *sett
 	claim := &metalv1alpha1.ServerClaim{}
 	err := reader.Get(ctx, client.ObjectKeyFromObject(result.claim), claim)
 	switch {
-	case metalclient.IsNotFound(err) && !metalclient.IsLive(reader):
+	case kubernetes.IsNotFound(err) && !kubernetes.IsLive(reader):
 		claim = result.claim
-	case metalclient.IsNotFound(err):
+	case kubernetes.IsNotFound(err):
 		return false, platform.NewError(platform.ClassTransient, "server claim %q was deleted before its server was switched on",
 			result.claim.Name)
 	case err != nil:
@@ -76,7 +76,7 @@ func (i *Inventory) look(ctx context.Context, reader client.Reader, result *sett
 		return false, err
 	}
 	result.claim, result.server = claim, server
-	if result.judge(selection) && !result.bound && !metalclient.IsLive(reader) {
+	if result.judge(selection) && !result.bound && !kubernetes.IsLive(reader) {
 		return i.look(ctx, i.Client(), result, selection)
 	}
 	return result.judge(selection), nil

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
 
@@ -22,8 +22,8 @@ const processorCPU = "CPU"
 // Survey implements inventory.Inventory.
 func (i *Inventory) Survey(ctx context.Context, cleaning string) ([]inventory.Surveyed, error) {
 	list := &metalv1alpha1.ServerList{}
-	if err := i.Client().List(ctx, list, client.UnsafeDisableDeepCopy, metalclient.Stripped(stripButProcessors)); err != nil {
-		return nil, metalclient.Classify(err)
+	if err := i.Client().List(ctx, list, client.UnsafeDisableDeepCopy, kubernetes.Stripped(stripButProcessors)); err != nil {
+		return nil, kubernetes.Classify(err)
 	}
 	selection := &inventory.Selection{Cleaning: cleaning}
 	return lists.Map(list.Items, func(server metalv1alpha1.Server) inventory.Surveyed {

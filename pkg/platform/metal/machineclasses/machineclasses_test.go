@@ -16,6 +16,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -37,7 +38,7 @@ func (h *hosts) Hosts(_ context.Context, selections ...inventory.Selection) ([][
 // with returns the machine classes of the inventory.
 func (h *hosts) with() platform.MachineClasses {
 	return New(client.NewSessions(),
-		func(_ *client.Session, kind v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
+		func(_ *kubernetes.Session, kind v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
 			Expect(kind).To(Equal(v1alpha1.MetalInventoryIronCore))
 			Expect(options.Owner.Shoot).To(Equal("shoot--local--a"))
 			Expect(options.Owner.Site).To(Equal("racks"))
@@ -59,7 +60,7 @@ func newRequest() platform.MachineClassRequest {
 				Inventory: v1alpha1.MetalInventoryIronCore, Server: "https://127.0.0.1:1", Namespace: "hosts", Cleaning: "metadata", NodeName: "Host",
 			}},
 			Config: &v1alpha1.InfrastructureSite{Metal: &v1alpha1.MetalInfrastructure{
-				IPAM: &v1alpha1.MetalIPAM{PoolRef: corev1.TypedLocalObjectReference{APIGroup: new("ipam.cluster.x-k8s.io"),
+				IPAM: &v1alpha1.IPAM{PoolRef: corev1.TypedLocalObjectReference{APIGroup: new("ipam.cluster.x-k8s.io"),
 					Kind: "InClusterIPPool", Name: "nodes"}},
 				NetworkDataTemplate: "Address=$ADDRESS",
 			}},

@@ -18,10 +18,11 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/machines"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -85,7 +86,7 @@ var _ = Describe("Machines", func() {
 		sessions := client.NewSessions()
 		DeferCleanup(sessions.Close)
 		part = machines.New(sessions,
-			func(_ *client.Session, requested v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
+			func(_ *kubernetes.Session, requested v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
 				Expect(requested).To(Equal(kind))
 				h.options = options
 				return h, nil

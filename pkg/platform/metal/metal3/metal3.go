@@ -9,7 +9,7 @@ package metal3
 import (
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/hosts"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
@@ -48,6 +48,6 @@ var kind = hosts.Kind[metal3v1alpha1.BareMetalHost, *metal3v1alpha1.BareMetalHos
 }
 
 // New returns the inventory behind the session.
-func New(session *metalclient.Session, options inventory.Options) inventory.Inventory {
+func New(session *kubernetes.Session, options inventory.Options) inventory.Inventory {
 	return hosts.New(session, options, &kind)
 }

@@ -12,8 +12,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/hosts"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
 // held returns why the host is not released now.

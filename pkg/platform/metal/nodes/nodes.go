@@ -11,9 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 )
 
 type nodes struct {
@@ -61,7 +62,7 @@ type machines struct {
 }
 
 // hosts opens the inventory of the site. Each call does so, because sessions that are idle are closed.
-func (m *machines) hosts(ctx context.Context) (*client.Session, inventory.Inventory, error) {
+func (m *machines) hosts(ctx context.Context) (*kubernetes.Session, inventory.Inventory, error) {
 	return m.open.Open(ctx, m.sessions, m.request)
 }
 

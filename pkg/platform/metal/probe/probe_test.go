@@ -13,9 +13,10 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -38,7 +39,7 @@ var _ = Describe("Probe", func() {
 		racks    *site.Site
 		shoots   = []string{"shoot--p--s", "shoot--p--t"}
 		probe    = func(ctx context.Context, f *faulty, shoots []string) (platform.Observation, error) {
-			part := New(sessions, func(_ *client.Session, kind v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
+			part := New(sessions, func(_ *kubernetes.Session, kind v1alpha1.MetalInventory, options inventory.Options) (inventory.Inventory, error) {
 				Expect(kind).To(Equal(v1alpha1.MetalInventoryMetal3))
 				Expect(options).To(Equal(inventory.Options{Owner: owner.Owner{Site: "racks"}}))
 				return f, nil

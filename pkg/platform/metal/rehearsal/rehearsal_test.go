@@ -24,6 +24,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	staticv1alpha1 "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/static/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/rehearsal"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -129,7 +130,7 @@ var _ = Describe("Rehearsal", func() {
 		Expect(api.Delete(ctx, claim, client.Preconditions{UID: new(types.UID("1"))})).To(Succeed())
 		Expect(sent).To(BeEmpty())
 		Expect(log.Writes("racks")).To(ConsistOf(And(HaveField("Path", claims+"/c"), HaveField("Action", v1alpha1.PlannedActionDelete))))
-		Expect(metalclient.IsNotFound(metalclient.Classify(api.Get(ctx, client.ObjectKeyFromObject(claim), claim)))).To(BeTrue())
+		Expect(kubernetes.IsNotFound(kubernetes.Classify(api.Get(ctx, client.ObjectKeyFromObject(claim), claim)))).To(BeTrue())
 		found := &metalv1alpha1.Server{}
 		Expect(api.Get(ctx, client.ObjectKey{Name: "s"}, found)).To(Succeed())
 		Expect(found.Spec.ServerClaimRef).To(BeNil())
@@ -139,7 +140,7 @@ var _ = Describe("Rehearsal", func() {
 	It("should return that the credentials do not permit it", func(ctx SpecContext) {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "m"}}
 		patch := client.RawPatch(types.JSONPatchType, []byte(`[{"op": "add", "path": "/data", "value": {}}]`))
-		Expect(platform.ClassOf(metalclient.Classify(api.Patch(ctx, secret, patch)))).To(Equal(platform.ClassForbidden))
+		Expect(platform.ClassOf(kubernetes.Classify(api.Patch(ctx, secret, patch)))).To(Equal(platform.ClassForbidden))
 		Expect(log.Writes("racks")).To(ConsistOf(HaveField("Kind", "Secret")))
 	})
 
@@ -148,7 +149,7 @@ var _ = Describe("Rehearsal", func() {
 			TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"}}
 		Expect(api.Create(ctx, &authorizationv1.SelfSubjectAccessReview{})).To(Succeed())
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "hosts", Name: "m"}}
-		Expect(platform.ClassOf(metalclient.Classify(api.Create(ctx, secret, client.DryRunAll)))).To(Equal(platform.ClassForbidden))
+		Expect(platform.ClassOf(kubernetes.Classify(api.Create(ctx, secret, client.DryRunAll)))).To(Equal(platform.ClassForbidden))
 		before := len(sent)
 		Expect(api.Create(ctx, secret)).To(MatchError(ContainSubstring("the plan does not know the effect of POST")))
 		Expect(api.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "hosts"}})).

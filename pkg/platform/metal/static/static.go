@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	staticv1alpha1 "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/static/v1alpha1"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/hosts"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
 )
@@ -47,7 +47,7 @@ var kind = hosts.Kind[staticv1alpha1.StaticHost, *staticv1alpha1.StaticHost]{
 }
 
 // New returns the inventory behind the session.
-func New(session *metalclient.Session, options inventory.Options) inventory.Inventory {
+func New(session *kubernetes.Session, options inventory.Options) inventory.Inventory {
 	return hosts.New(session, options, &kind)
 }
 

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 )
 
 // interval is how often a claim is polled.
@@ -29,7 +29,7 @@ func (a *Addresses) wait(ctx context.Context, machine string, duration time.Dura
 		return nil, err
 	}
 	var found *claim
-	_, err = metalclient.Poll(ctx, interval, duration, func() (bool, error) {
+	_, err = kubernetes.Poll(ctx, interval, duration, func() (bool, error) {
 		if err := a.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
 			return false, err
 		}
@@ -48,7 +48,7 @@ func (a *Addresses) read(ctx context.Context, machine, name string) (Address, er
 		return Address{}, err
 	}
 	if err := a.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-		return Address{}, metalclient.Classify(err)
+		return Address{}, kubernetes.Classify(err)
 	}
 	found, err := decode[address](object)
 	if err != nil {
@@ -79,19 +79,19 @@ func (a *Addresses) read(ctx context.Context, machine, name string) (Address, er
 func (a *Addresses) refused(ctx context.Context, c *claim) error {
 	poolRef := c.Spec.PoolRef
 	if refusal := c.exhausted(); refusal != nil {
-		return platform.NewError(platform.ClassExhausted, "%s has no free address: %s", describe(poolRef), refusal.Message)
+		return platform.NewError(platform.ClassExhausted, "%s has no free address: %s", Describe(poolRef), refusal.Message)
 	}
 	mapping, err := a.client.RESTMapper().RESTMapping(schema.GroupKind{Group: ptr.Deref(poolRef.APIGroup, corev1.GroupName),
 		Kind: poolRef.Kind})
 	if err != nil {
-		return metalclient.Classify(err)
+		return kubernetes.Classify(err)
 	}
 	object := &unstructured.Unstructured{}
 	object.SetGroupVersionKind(mapping.GroupVersionKind)
-	err = metalclient.Classify(a.client.Get(ctx, client.ObjectKey{Namespace: a.namespace, Name: poolRef.Name}, object))
+	err = kubernetes.Classify(a.client.Get(ctx, client.ObjectKey{Namespace: a.namespace, Name: poolRef.Name}, object))
 	switch {
-	case metalclient.IsNotFound(err):
-		return platform.NewError(platform.ClassConfiguration, "%s does not exist", describe(poolRef))
+	case kubernetes.IsNotFound(err):
+		return platform.NewError(platform.ClassConfiguration, "%s does not exist", Describe(poolRef))
 	case err != nil && platform.ClassOf(err) == platform.ClassForbidden:
 		// The permission to read pools is optional.
 		return nil
@@ -99,7 +99,7 @@ func (a *Addresses) refused(ctx context.Context, c *claim) error {
 		return err
 	}
 	if found, err := decode[pool](object); err == nil && found.Status.Addresses != nil && found.Status.Addresses.Free <= 0 {
-		return platform.NewError(platform.ClassExhausted, "%s has no free address: all %d are in use", describe(poolRef),
+		return platform.NewError(platform.ClassExhausted, "%s has no free address: all %d are in use", Describe(poolRef),
 			found.Status.Addresses.Total)
 	}
 	return nil

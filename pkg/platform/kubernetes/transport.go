@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package client
+package kubernetes
 
 import (
 	"context"
@@ -18,12 +18,8 @@ import (
 	"sync"
 	"time"
 
-	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
-	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 )
@@ -41,8 +37,8 @@ type roundTripper struct {
 	lists sync.Map
 }
 
-func newRoundTripper(siteName string, server *url.URL, connection v1alpha1.MetalConnection, certificates []tls.Certificate) (*roundTripper,
-	error) {
+func newRoundTripper(siteName string, server *url.URL, connection Connection, certificates []tls.Certificate,
+	describe transport.Describer) (*roundTripper, error) {
 	t := &roundTripper{timeout: transport.RequestTimeout(connection.RequestTimeout)}
 	options := transport.Options{
 		Site:           siteName,
@@ -52,7 +48,7 @@ func newRoundTripper(siteName string, server *url.URL, connection v1alpha1.Metal
 		RequestTimeout: t.timeout,
 		Certificates:   certificates,
 		HTTP2:          true,
-		Describe:       describer(server.Path),
+		Describe:       describe,
 
 		MaxIdleConnectionsPerHost: maxIdleConnections,
 	}
@@ -168,13 +164,9 @@ func isWatch(request *http.Request) bool {
 	return request.Method == http.MethodGet && request.URL.Query().Get("watch") == "true"
 }
 
-// groups are the API groups with metrics of their own. Others are named by shoots, as those of address pools.
-var groups = []string{authorizationv1.GroupName, metal3v1alpha1.GroupVersion.Group, metalv1alpha1.GroupVersion.Group,
-	"ipam.cluster.x-k8s.io"}
-
 // describer returns what tells the service and method that a request to an API below the path counts for: its API group, and its
 // verb and resource.
-func describer(path string) transport.Describer {
+func describer(path string, groups []string) transport.Describer {
 	path = strings.TrimSuffix(path, "/")
 	return func(request *http.Request) (service, method string) {
 		segments := strings.Split(strings.Trim(strings.TrimPrefix(request.URL.Path, path), "/"), "/")

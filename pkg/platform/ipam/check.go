@@ -2,25 +2,29 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package infrastructure
+package ipam
 
 import (
 	"context"
+	"math/big"
 	"net/netip"
 	"slices"
 	"strings"
 
 	"go4.org/netipx"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
-	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 // addressPool has the fields of an InClusterIPPool or GlobalInClusterIPPool that are read. They are empty for other pools.
@@ -39,19 +43,36 @@ type addressPool struct {
 var controlPlanePath = field.NewPath("spec", "provider", "controlPlaneConfig", "sites")
 
 // readPools are the kinds of pools whose addresses are compared with those of the site.
-var readPools = []schema.GroupKind{{Group: "ipam.cluster.x-k8s.io", Kind: "InClusterIPPool"},
-	{Group: "ipam.cluster.x-k8s.io", Kind: "GlobalInClusterIPPool"}}
+var readPools = []schema.GroupKind{{Group: Group, Kind: "InClusterIPPool"},
+	{Group: Group, Kind: "GlobalInClusterIPPool"}}
 
-// checkPool checks that the pool of addresses exists, and that the addresses belong to the site.
-func (v *validation) checkPool(ctx context.Context, result *platform.Result) error {
-	path, ref := v.path.Child("ipam", "poolRef"), v.ipamPool()
+// Check compares the pool that a shoot uses with its site.
+type Check struct {
+	// API is the API that has the pool, and Namespace the namespace of pools that have one.
+	API       client.Client
+	Namespace string
+	// Site is the site.
+	Site *site.Site
+	// Ref is the pool, nil if there is none, and Path its path.
+	Ref  *corev1.TypedLocalObjectReference
+	Path *field.Path
+	// Listed is true if the operator lists the pools that shoots may use.
+	Listed bool
+
+	// pool is the pool, once it was looked up. It is nil if it does not exist or cannot be read.
+	pool *unstructured.Unstructured
+}
+
+// Pool checks that the pool exists, and that its addresses belong to the site. The other checks need it.
+func (c *Check) Pool(ctx context.Context, result *platform.Result) error {
+	path, ref := c.Path, c.Ref
 	if ref == nil {
 		return nil
 	}
 	kind := schema.GroupKind{Group: ptr.Deref(ref.APIGroup, ""), Kind: ref.Kind}
-	mapping, err := v.api.RESTMapper().RESTMapping(kind)
+	mapping, err := c.API.RESTMapper().RESTMapping(kind)
 	if err != nil {
-		err = client.Classify(err)
+		err = kubernetes.Classify(err)
 		if platform.ClassOf(err) != platform.ClassConfiguration {
 			return err
 		}
@@ -59,21 +80,21 @@ func (v *validation) checkPool(ctx context.Context, result *platform.Result) err
 		return nil
 	}
 	// Do not let shoot owners probe for objects in the inventory: read only kinds that are compared, or that the operator lists.
-	if !slices.Contains(readPools, kind) && len(v.site.Profile.Metal.AddressPools) == 0 {
+	if !slices.Contains(readPools, kind) && !c.Listed {
 		result.Unknown(path, "whether there is %s %q is not known, because the site has no addressPools in the CloudProfile", ref.Kind, ref.Name)
 		return nil
 	}
-	object, key := &unstructured.Unstructured{}, ctrlclient.ObjectKey{Name: ref.Name}
+	object, key := &unstructured.Unstructured{}, client.ObjectKey{Name: ref.Name}
 	object.SetGroupVersionKind(mapping.GroupVersionKind)
 	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		key.Namespace = v.namespace
+		key.Namespace = c.Namespace
 	}
-	err = client.Classify(v.api.Get(ctx, key, object))
+	err = kubernetes.Classify(c.API.Get(ctx, key, object))
 	switch {
 	case err == nil:
-		v.pool = object
-		v.foreignAddresses(object, path, result)
-	case client.IsNotFound(err):
+		c.pool = object
+		c.foreignAddresses(object, path, result)
+	case kubernetes.IsNotFound(err):
 		result.Invalid(path, ref.Name, "the inventory has no %s of this name", ref.Kind)
 	case platform.ClassOf(err) == platform.ClassForbidden:
 		result.Unknown(path, "whether the addresses of %s %q are the site's is not known, because the credentials may not get it", ref.Kind,
@@ -84,20 +105,47 @@ func (v *validation) checkPool(ctx context.Context, result *platform.Result) err
 	return nil
 }
 
+// Size checks that the pool has an address for each machine of the demands.
+func (c *Check) Size(demands []platform.Demand, result *platform.Result) {
+	if c.pool == nil {
+		return
+	}
+	given, err := addressesOf(c.pool)
+	if err != nil || len(given.Ranges()) == 0 {
+		return // that the pool cannot be read is another check
+	}
+	size := new(big.Int)
+	for _, r := range given.Ranges() {
+		from, to := r.From().As16(), r.To().As16()
+		length := new(big.Int).Sub(new(big.Int).SetBytes(to[:]), new(big.Int).SetBytes(from[:]))
+		size.Add(size, length.Add(length, big.NewInt(1)))
+	}
+	var minimum, maximum int64
+	for _, demand := range demands {
+		minimum, maximum = minimum+int64(demand.Minimum), maximum+int64(demand.Maximum)
+	}
+	switch {
+	case size.Cmp(big.NewInt(minimum)) < 0:
+		result.Invalid(c.Path, c.pool.GetName(), "the pool has %s addresses, and the pools of the Shoot have at least %d machines", size, minimum)
+	case size.Cmp(big.NewInt(maximum)) < 0:
+		result.Warn(c.Path, "the pool has %s addresses, and the pools of the Shoot can have %d machines", size, maximum)
+	}
+}
+
 // foreignAddresses finds addresses of the pool that are outside the site's node networks, or the gateway's.
-func (v *validation) foreignAddresses(object *unstructured.Unstructured, path *field.Path, result *platform.Result) {
+func (c *Check) foreignAddresses(object *unstructured.Unstructured, path *field.Path, result *platform.Result) {
 	given, err := addressesOf(object)
 	if err != nil {
 		result.Invalid(path, object.GetName(), "the pool cannot be read: %v", err)
 		return
 	}
-	if gateway := v.site.Network.Gateway; gateway.IsValid() && given.Contains(gateway) {
+	if gateway := c.Site.Network.Gateway; gateway.IsValid() && given.Contains(gateway) {
 		result.Invalid(path, object.GetName(), "the pool gives away the gateway %s; exclude it", gateway)
 		return
 	}
 	var foreign netipx.IPSetBuilder
 	foreign.AddSet(given)
-	for _, prefix := range v.site.Network.Nodes {
+	for _, prefix := range c.Site.Network.Nodes {
 		foreign.RemovePrefix(prefix)
 	}
 	outside, err := foreign.IPSet()
@@ -111,29 +159,27 @@ func (v *validation) foreignAddresses(object *unstructured.Unstructured, path *f
 	}
 	if len(ranges) > 0 {
 		result.Invalid(path, object.GetName(), "the pool gives away %s outside the site's nodes %s", strings.Join(ranges, ", "),
-			v.site.Network.Nodes)
+			c.Site.Network.Nodes)
 	}
 }
 
-// checkBalancerAddresses finds addresses of load balancers that the pool gives to machines, too.
-func (v *validation) checkBalancerAddresses(_ context.Context, result *platform.Result) error {
-	balancers := v.controlPlane.LoadBalancer
-	if v.pool == nil || balancers == nil || balancers.MetalLB == nil {
-		return nil
+// BalancerAddresses finds addresses of load balancers that the pool gives to machines, too.
+func (c *Check) BalancerAddresses(balancers *v1alpha1.SiteLoadBalancer, result *platform.Result) {
+	if c.pool == nil || balancers == nil || balancers.MetalLB == nil {
+		return
 	}
-	given, err := addressesOf(v.pool)
+	given, err := addressesOf(c.pool)
 	if err != nil {
-		return nil //nolint:nilerr // that the pool cannot be read is another check
+		return // that the pool cannot be read is another check
 	}
-	path := controlPlanePath.Key(v.site.Name).Child("loadBalancer", "metalLB", "addressPools")
+	path := controlPlanePath.Key(c.Site.Name).Child("loadBalancer", "metalLB", "addressPools")
 	for _, p := range balancers.MetalLB.AddressPools {
 		for _, text := range p.CIDRs {
 			if r, err := parseRange(text); err == nil && given.OverlapsRange(r) {
-				result.Warn(path.Key(p.Name).Child("cidrs"), "machines can get addresses of %s from %s %q", text, v.pool.GetKind(), v.pool.GetName())
+				result.Warn(path.Key(p.Name).Child("cidrs"), "machines can get addresses of %s from %s %q", text, c.pool.GetKind(), c.pool.GetName())
 			}
 		}
 	}
-	return nil
 }
 
 // addressesOf returns the addresses that the pool allocates.

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package client
+package kubernetes
 
 import (
 	"context"
@@ -80,7 +80,7 @@ func (s *Session) cache(key any, options cache.Options) (cache.Cache, error) {
 // newCache returns a cache that does not run yet. Watches that break are begun again after a while.
 func (s *Session) newCache(options cache.Options) (cache.Cache, error) {
 	options.HTTPClient = s.http
-	options.Scheme = apiScheme
+	options.Scheme = s.scheme
 	options.Mapper = s.client.RESTMapper()
 	options.DefaultWatchErrorHandler = s.watchErrorHandler()
 	c, err := cache.New(s.config, options)

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ipam gets the addresses of machines from the pools of an inventory through the Cluster API IPAM contract. The allocator
+// Package ipam gets the addresses of machines from the pools of a site through the Cluster API IPAM contract. The allocator
 // behind a pool is the only one that knows which addresses are free.
 package ipam
 
@@ -24,9 +24,8 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	metalclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/client"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/inventory"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes/owner"
 )
 
 // patience is how long to wait for an address, in two parts. The pool is checked for free addresses after each.
@@ -54,8 +53,8 @@ func New(c client.Client, namespace string, o owner.Owner) *Addresses {
 
 // Permissions are what the credentials must be allowed to do in the namespace of the claims. Pools need not be readable.
 func Permissions(namespace string) []authorizationv1.ResourceAttributes {
-	return append(inventory.Permissions(namespace, Group, "ipaddressclaims", "create", "delete", "get", "list"),
-		inventory.Permissions(namespace, Group, "ipaddresses", "get")...)
+	return append(kubernetes.Permissions(namespace, Group, "ipaddressclaims", "create", "delete", "get", "list"),
+		kubernetes.Permissions(namespace, Group, "ipaddresses", "get")...)
 }
 
 // Ensure returns the address of the machine. It claims one from the pool if the machine has none, and waits for it for 5 seconds at
@@ -92,7 +91,7 @@ func (a *Addresses) Get(ctx context.Context, machine string) (Address, error) {
 		return Address{}, err
 	}
 	if err := a.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-		return Address{}, metalclient.IgnoreNotFound(err)
+		return Address{}, kubernetes.IgnoreNotFound(err)
 	}
 	found, err := decode[claim](object)
 	if err != nil || !a.owner.OwnsMachine(found.Metadata.Labels, machine) {
@@ -114,7 +113,7 @@ func IsUnavailable(err error) bool {
 }
 
 func notYet(poolRef corev1.TypedLocalObjectReference, machine string) error {
-	return platform.NewError(platform.ClassTransient, "%s has not given an address to claim %q yet", describe(poolRef), machine)
+	return platform.NewError(platform.ClassTransient, "%s has not given an address to claim %q yet", Describe(poolRef), machine)
 }
 
 // Release releases the address of the machine. It is a no-op if the machine has none.
@@ -124,12 +123,12 @@ func (a *Addresses) Release(ctx context.Context, machine string) error {
 		return err
 	}
 	if err := a.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-		return metalclient.IgnoreNotFound(err)
+		return kubernetes.IgnoreNotFound(err)
 	}
 	if !a.owner.OwnsMachine(object.GetLabels(), machine) || object.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	return metalclient.IgnoreNotFound(a.client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID())}))
+	return kubernetes.IgnoreNotFound(a.client.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID())}))
 }
 
 // Machines returns the names of the shoot's machines that have claims.
@@ -141,7 +140,7 @@ func (a *Addresses) Machines(ctx context.Context) ([]string, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(kind)
 	if err := a.client.List(ctx, list, client.InNamespace(a.namespace), client.MatchingLabels(a.owner.Labels())); err != nil {
-		return nil, metalclient.Classify(err)
+		return nil, kubernetes.Classify(err)
 	}
 	return lists.Map(list.Items, func(claim unstructured.Unstructured) string { return claim.GetLabels()[owner.LabelMachine] }), nil
 }
@@ -154,16 +153,16 @@ func (a *Addresses) create(ctx context.Context, machine string, poolRef corev1.T
 	}
 	spec, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&claimSpec{PoolRef: poolRef})
 	if err != nil {
-		return metalclient.Classify(err)
+		return kubernetes.Classify(err)
 	}
 	object.SetLabels(a.owner.MachineLabels(machine))
 	object.Object["spec"] = spec
 	err = a.client.Create(ctx, object)
 	if !apierrors.IsAlreadyExists(err) {
-		return metalclient.Classify(err)
+		return kubernetes.Classify(err)
 	}
 	if err := a.client.Get(ctx, client.ObjectKeyFromObject(object), object); err != nil {
-		return metalclient.Classify(err)
+		return kubernetes.Classify(err)
 	}
 	existing, err := decode[claim](object)
 	if err != nil {
@@ -177,7 +176,7 @@ func (a *Addresses) create(ctx context.Context, machine string, poolRef corev1.T
 		return platform.NewError(platform.ClassTransient, "the address of an earlier machine %q is being released", machine)
 	case !samePool(existing.Spec.PoolRef, poolRef):
 		return platform.NewError(platform.ClassConflict, "IPAddressClaim %s/%s is for %s, but machine %q needs an address from %s",
-			a.namespace, machine, describe(existing.Spec.PoolRef), machine, describe(poolRef))
+			a.namespace, machine, Describe(existing.Spec.PoolRef), machine, Describe(poolRef))
 	}
 	return nil
 }
@@ -200,7 +199,7 @@ func (a *Addresses) object(kind schema.GroupKind, name string) (*unstructured.Un
 func (a *Addresses) kind(kind schema.GroupKind) (schema.GroupVersionKind, error) {
 	mappings, err := a.client.RESTMapper().RESTMappings(kind)
 	if err != nil && !meta.IsNoMatchError(err) {
-		return schema.GroupVersionKind{}, metalclient.Classify(err)
+		return schema.GroupVersionKind{}, kubernetes.Classify(err)
 	}
 	for _, version := range versions {
 		for _, mapping := range mappings {
@@ -217,6 +216,7 @@ func samePool(a, b corev1.TypedLocalObjectReference) bool {
 	return a.Kind == b.Kind && a.Name == b.Name && ptr.Equal(a.APIGroup, b.APIGroup)
 }
 
-func describe(poolRef corev1.TypedLocalObjectReference) string {
+// Describe returns kind and name of a pool.
+func Describe(poolRef corev1.TypedLocalObjectReference) string {
 	return poolRef.Kind + " " + `"` + poolRef.Name + `"`
 }
