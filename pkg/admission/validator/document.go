@@ -118,7 +118,7 @@ func (d *document) sites(p *profile.Profile) []validation.SiteCredentials {
 	for _, used := range d.infrastructure.Sites {
 		if s := helper.FindSite(p.Config, used.Name); s != nil {
 			if platform, ok := s.Platform(); ok {
-				result = append(result, validation.SiteCredentials{Site: used.Name, Platform: platform})
+				result = append(result, validation.CredentialsOf(&used, platform))
 			}
 		}
 	}

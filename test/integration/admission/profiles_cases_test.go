@@ -131,6 +131,21 @@ var profileCases = []profileCase{
 	{"one category", func(c *v1alpha1.CloudProfileConfig) { c.Sites[1].VSphere.Topology.ZoneCategory = "k8s-region" },
 		"sites[1].vsphere.topology.zoneCategory", "Duplicate value"},
 
+	{"an API of address pools without encryption", func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[1].VSphere.IPAM = &v1alpha1.VSphereIPAMProfile{Server: "http://ipam.example.com", Namespace: "nodes"}
+	}, "sites[1].vsphere.ipam.server", "must have the scheme https"},
+	{"no namespace of address claims", func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[1].VSphere.IPAM = &v1alpha1.VSphereIPAMProfile{Server: "https://ipam.example.com"}
+	}, "sites[1].vsphere.ipam.namespace", "must be a DNS label"},
+	{"no certificate of an API of address pools", func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[1].VSphere.IPAM = &v1alpha1.VSphereIPAMProfile{Server: "https://ipam.example.com", Namespace: "nodes",
+			TLS: &v1alpha1.TLS{Thumbprint: "ab"}}
+	}, "sites[1].vsphere.ipam.tls.thumbprint", "hexadecimal bytes"},
+	{"a pool of addresses without kind", func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[1].VSphere.IPAM = &v1alpha1.VSphereIPAMProfile{Server: "https://ipam.example.com", Namespace: "nodes",
+			AddressPools: []corev1.TypedLocalObjectReference{{APIGroup: new("ipam.cluster.x-k8s.io"), Name: "nodes"}}}
+	}, "sites[1].vsphere.ipam.addressPools[0].kind", "must not be empty"},
+
 	{"an unknown inventory", func(c *v1alpha1.CloudProfileConfig) { c.Sites[2].Metal.Inventory = "Tinkerbell" }, "sites[2].metal.inventory",
 		"supported values"},
 	{"an inventory without encryption", func(c *v1alpha1.CloudProfileConfig) { c.Sites[2].Metal.Server = "http://metal-api.example.com" },
@@ -274,6 +289,9 @@ var acceptedProfiles = map[string]configChange{
 		c.Sites[1].VSphere.Topology.Create = true
 		c.Sites[1].VSphere.ResourcePools = &v1alpha1.VSphereResourcePools{PerShoot: true}
 		c.Sites[1].Zones[0].VSphere.Datacenter = "dc-2"
+		c.Sites[1].VSphere.IPAM = &v1alpha1.VSphereIPAMProfile{Server: "https://ipam.example.com", Namespace: "nodes",
+			TLS: &v1alpha1.TLS{InsecureSkipVerify: true}, AddressPools: []corev1.TypedLocalObjectReference{
+				{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "InClusterIPPool", Name: "nodes"}}}
 	},
 	"what shoots may choose": func(c *v1alpha1.CloudProfileConfig) {
 		c.Sites[0].OpenStack.ProviderNetworks = new(false)

@@ -24,6 +24,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/vmware/govmomi/vim25/types"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -217,6 +218,46 @@ var _ = Describe("A process that is killed after a write to the vCenter", func()
 			return part.Delete(ctx, r)
 		}, func(ctx context.Context) []string {
 			return append(objectsOf(ctx, place.shoot), place.files(ctx, place.shoot+"-m")...)
+		})
+	}, NodeTimeout(10*time.Minute))
+
+	It("should leave a machine with the same address from a pool, and no claim when it is deleted", func(ctx SpecContext) {
+		pools := startPools(ctx)
+		place := newBed(ctx)
+		spec := place.spec(ctx, "DC0_C0")
+		spec.VSphere.Addresses = pools.addresses(ctx, "10.20.6.10-10.20.6.19")
+		parts := map[*life]platform.Machines{}
+		at := func(l *life) (platform.MachineRequest, platform.Machines) {
+			if parts[l] == nil {
+				parts[l] = machines.New(newSessions())
+			}
+			r := platform.MachineRequest{Name: place.shoot + "-m", Spec: spec.DeepCopy(), Credentials: pools.credentials,
+				UserData: []byte("#!/bin/sh\n")}
+			r.Spec.VSphere.Connection = l.connection()
+			r.Spec.VSphere.Connection.IPAM = pools.connection
+			return r, parts[l]
+		}
+		matrix(ctx, func(ctx context.Context, l *life) error {
+			r, part := at(l)
+			_, err := part.Get(ctx, r)
+			if platform.ClassOf(err) == platform.ClassNotFound {
+				_, err = part.Create(ctx, r)
+			}
+			return err
+		}, func(ctx context.Context, l *life) error {
+			r, part := at(l)
+			return part.Delete(ctx, r)
+		}, func(ctx context.Context) []string {
+			there := append(objectsOf(ctx, place.shoot), place.files(ctx, place.shoot+"-m")...)
+			Eventually(ctx, func() ([]string, error) { return pools.claims(ctx) }, time.Minute).Should(
+				HaveLen(min(place.vms(ctx, spec), 1)))
+			if vm := place.vm(ctx, spec, place.shoot+"-m"); vm != nil {
+				given, err := pools.landscape.Addresses(ctx)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(metadataOf(vm)).To(ContainSubstring(`"addresses":["` + given[place.shoot+"-m"] + `/16"]`))
+				Expect(vm.Runtime.PowerState).To(Equal(types.VirtualMachinePowerStatePoweredOn))
+			}
+			return there
 		})
 	}, NodeTimeout(10*time.Minute))
 })

@@ -28,6 +28,11 @@ const (
 	keyClientKey         = "clientKey"
 )
 
+// kubernetesCredentials are the sets of keys for a Kubernetes API.
+func kubernetesCredentials() [][]string {
+	return [][]string{{"token"}, {keyClientCertificate, keyClientKey}}
+}
+
 // addressKeys are keys of addresses and trusted certificates in Secrets of other kinds.
 var addressKeys = []string{"authURL", "ca", "caCert", "datacenter", "endpoint", "host", "insecure", "insecureSkipVerify", "kubeconfig",
 	"proxy", "server", "url"}
@@ -58,6 +63,13 @@ type SiteCredentials struct {
 	Site string
 	// Platform is the site's platform.
 	Platform v1alpha1.Platform
+	// NeedsOption is true if one of the sets of keys that are optional at a site of the platform is needed.
+	NeedsOption bool
+}
+
+// CredentialsOf returns what the Secret of a shoot must have for one of its sites.
+func CredentialsOf(s *v1alpha1.InfrastructureSite, platform v1alpha1.Platform) SiteCredentials {
+	return SiteCredentials{Site: s.Name, Platform: platform, NeedsOption: rulesOf(platform).needsOption(s)}
 }
 
 // ValidateCredentials validates the data of a Secret whose keys are <site>.<key>. It must have credentials for the sites and
@@ -136,10 +148,10 @@ func validateCredentialKey(key string, sitePlatforms map[string]v1alpha1.Platfor
 		return field.ErrorList{field.Invalid(fldPath, key, fmt.Sprintf("must not begin with one of the reserved names %q", reservedSiteNames))}
 	}
 
-	alternatives := rulesOf(sitePlatforms[prefix]).credentials()
+	alternatives := keySetsOf(sitePlatforms[prefix])
 	if len(alternatives) == 0 {
 		for _, platform := range allPlatforms {
-			alternatives = append(alternatives, rulesOf(platform).credentials()...)
+			alternatives = append(alternatives, keySetsOf(platform)...)
 		}
 	}
 	if slices.Contains(addressKeys, name) {
@@ -148,6 +160,12 @@ func validateCredentialKey(key string, sitePlatforms map[string]v1alpha1.Platfor
 	allowed := slices.Concat(alternatives...)
 	slices.Sort(allowed)
 	return validateOneOf(name, slices.Compact(allowed), fldPath)
+}
+
+// keySetsOf returns all sets of keys that a site of the platform may have.
+func keySetsOf(platform v1alpha1.Platform) [][]string {
+	r := rulesOf(platform)
+	return slices.Concat(r.credentials(), r.options())
 }
 
 // validateCredentialValue checks the value of a key with or without a prefix.
@@ -168,15 +186,25 @@ func validateCredentialValue(key string, value []byte, fldPath *field.Path) fiel
 	return nil
 }
 
-// validateSiteCredentials checks that the site has exactly one of its platform's sets of keys.
+// validateSiteCredentials checks that the site has exactly one of its platform's sets of keys, and at most one of the optional sets.
 func validateSiteCredentials(data map[string][]byte, site SiteCredentials, fldPath *field.Path) field.ErrorList {
-	alternatives := rulesOf(site.Platform).credentials()
+	r := rulesOf(site.Platform)
+	allErrs := validateKeySets(data, site.Site, r.credentials(), true, fldPath)
+	allErrs = append(allErrs, validateKeySets(data, site.Site, r.options(), site.NeedsOption, fldPath)...)
+	if len(allErrs) > 0 {
+		return allErrs
+	}
+	return validateClientCertificate(data, site.Site, fldPath)
+}
+
+// validateKeySets checks that the data has exactly one of the sets of keys of the site, or none if they are not required.
+func validateKeySets(data map[string][]byte, site string, alternatives [][]string, required bool, fldPath *field.Path) field.ErrorList {
 	if len(alternatives) == 0 {
 		return nil
 	}
 	var (
-		prefix = site.Site + "."
-		needed = fmt.Sprintf("site %q needs the keys %s", site.Site, describe(prefix, alternatives))
+		prefix = site + "."
+		needed = fmt.Sprintf("site %q needs the keys %s", site, describe(prefix, alternatives))
 		has    = func(key string) bool {
 			_, ok := data[prefix+key]
 			return ok
@@ -184,6 +212,9 @@ func validateSiteCredentials(data map[string][]byte, site SiteCredentials, fldPa
 	)
 	switch begun := begunSets(alternatives, has); len(begun) {
 	case 0:
+		if !required {
+			return nil
+		}
 		return field.ErrorList{field.Required(fldPath.Key(prefix+alternatives[0][0]), needed)}
 	case 1:
 		var allErrs field.ErrorList
@@ -192,10 +223,10 @@ func validateSiteCredentials(data map[string][]byte, site SiteCredentials, fldPa
 				allErrs = append(allErrs, field.Required(fldPath.Key(prefix+key), needed))
 			}
 		}
-		return append(allErrs, validateClientCertificate(data, site.Site, fldPath)...)
+		return allErrs
 	default:
 		return field.ErrorList{field.Forbidden(fldPath.Key(prefix+begun[1][0]),
-			fmt.Sprintf("site %q must have only one of the sets of keys %s", site.Site, describe(prefix, begun)))}
+			fmt.Sprintf("site %q must have only one of the sets of keys %s", site, describe(prefix, begun)))}
 	}
 }
 

@@ -113,10 +113,24 @@ var _ = Describe("#ValidateCredentials", func() {
 		Entry("password and application credential", with("cloud.applicationCredentialID", "a", "cloud.applicationCredentialSecret", "s3cr3t"),
 			problem{forbidden, "data[cloud.applicationCredentialID]"}),
 		Entry("vSphere without password", without("vc.password"), problem{required, "data[vc.password]"}),
+		Entry("vSphere with a token for address pools", with("vc.token", "s3cr3t")),
+		Entry("vSphere with half a certificate for address pools", with("vc.clientKey", "s3cr3t"),
+			problem{required, "data[vc.clientCertificate]"}),
+		Entry("vSphere with a token and a certificate", with("vc.token", "s3cr3t", "vc.clientKey", "s3cr3t"),
+			problem{forbidden, "data[vc.clientCertificate]"}),
 		Entry("metal without token", without("racks.token"), problem{required, "data[racks.token]"}),
 		Entry("metal with half a certificate", all(without("racks.token"), with("racks.clientKey", "s3cr3t")),
 			problem{required, "data[racks.clientCertificate]"}),
 	)
+
+	It("should need a token at a vSphere site whose machines have addresses from a pool", func() {
+		used := &v1alpha1.InfrastructureSite{Name: "vc", VSphere: &v1alpha1.VSphereInfrastructure{IPAM: &v1alpha1.IPAM{}}}
+		needed := []SiteCredentials{CredentialsOf(used, v1alpha1.PlatformVSphere)}
+		Expect(ValidateCredentials(toBytes(newData()), needed, field.NewPath("data"))).To(haveProblems([]problem{{required, "data[vc.token]"}}))
+		data := newData()
+		data["vc.token"] = "s3cr3t"
+		Expect(ValidateCredentials(toBytes(data), needed, field.NewPath("data"))).To(BeEmpty())
+	})
 
 	DescribeTable("of a Secret whose sites are not known",
 		func(change func(map[string]string), problems ...problem) {
@@ -222,7 +236,8 @@ var _ = DescribeTable("#PlatformOfCredentials", func(site string, platform v1alp
 	Entry("a user of vSphere", "a", v1alpha1.PlatformVSphere, "username", "password"),
 	Entry("a token", "a", v1alpha1.PlatformMetal, "token"),
 	Entry("not complete", "a", v1alpha1.Platform(""), "username"),
-	Entry("of two platforms", "a", v1alpha1.Platform(""), "username", "password", "token"),
+	Entry("a user of vSphere with a token for address pools", "a", v1alpha1.PlatformVSphere, "username", "password", "token"),
+	Entry("of two platforms", "a", v1alpha1.Platform(""), "applicationCredentialID", "applicationCredentialSecret", "token"),
 	Entry("none", "a", v1alpha1.Platform("")),
 	Entry("of no site", "dns", v1alpha1.Platform(""), "domainName", "tenantName", "username", "password"),
 )

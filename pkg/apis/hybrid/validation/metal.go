@@ -54,7 +54,7 @@ var (
 type metal struct{ noRules }
 
 func (metal) credentials() [][]string {
-	return [][]string{{"token"}, {keyClientCertificate, keyClientKey}}
+	return kubernetesCredentials()
 }
 
 func (metal) noVolumes() string { return "does not support volumes: its hosts have their own disks" }

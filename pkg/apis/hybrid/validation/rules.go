@@ -29,6 +29,8 @@ var allPlatforms = v1alpha1.AllPlatforms()
 type rules interface {
 	// credentials returns the alternative sets of keys that a site needs, the preferred one first.
 	credentials() [][]string
+	// options returns the alternative sets of keys that a site may have in addition.
+	options() [][]string
 	// noVolumes returns why sites have no volumes, empty if they have.
 	noVolumes() string
 	// noBastions returns why sites have no bastions, empty if they have.
@@ -62,6 +64,8 @@ type rules interface {
 	// infrastructure checks a site of the shoot, whose block may be missing.
 	infrastructure(s *v1alpha1.InfrastructureSite, config *v1alpha1.InfrastructureConfig, site *v1alpha1.CloudProfileSite,
 		fldPath *field.Path) field.ErrorList
+	// needsOption reports whether a site of the shoot, whose block may be missing, needs one of the options.
+	needsOption(s *v1alpha1.InfrastructureSite) bool
 	infrastructureUpdate(newSite, oldSite *v1alpha1.InfrastructureSite, fldPath *field.Path) field.ErrorList
 	// together checks that a shoot can use the sites at the same time. fldPath is the path of the sites.
 	together(sites []v1alpha1.InfrastructureSite, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList
@@ -116,10 +120,12 @@ func validateBlocks(set []v1alpha1.Platform, site string, platform v1alpha1.Plat
 // noRules finds nothing. The rules of a platform embed it.
 type noRules struct{}
 
-func (noRules) credentials() [][]string { return nil }
-func (noRules) noVolumes() string       { return "" }
-func (noRules) noBastions() string      { return "" }
-func (noRules) noExposures() string     { return "" }
+func (noRules) credentials() [][]string                       { return nil }
+func (noRules) options() [][]string                           { return nil }
+func (noRules) needsOption(*v1alpha1.InfrastructureSite) bool { return false }
+func (noRules) noVolumes() string                             { return "" }
+func (noRules) noBastions() string                            { return "" }
+func (noRules) noExposures() string                           { return "" }
 func (noRules) access(*v1alpha1.CloudProfileSite, *field.Path) field.ErrorList {
 	return nil
 }

@@ -30,10 +30,26 @@ func (vSphere) credentials() [][]string {
 	return [][]string{{vspherecsi.KeyUsername, vspherecsi.KeyPassword}}
 }
 
+// options are the credentials for the API of the site's address pools.
+func (vSphere) options() [][]string { return kubernetesCredentials() }
+
+func (vSphere) needsOption(s *v1alpha1.InfrastructureSite) bool {
+	return s.VSphere != nil && s.VSphere.IPAM != nil
+}
+
 func (vSphere) noExposures() string { return "has no load balancer for a control plane" }
 
 func (vSphere) access(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
-	return validateURL(site.VSphere.Server, []string{"https"}, fldPath.Child("vsphere", "server"))
+	fldPath = fldPath.Child("vsphere")
+	allErrs := validateURL(site.VSphere.Server, []string{"https"}, fldPath.Child("server"))
+	ipam := site.VSphere.IPAM
+	if ipam == nil {
+		return allErrs
+	}
+	fldPath = fldPath.Child("ipam")
+	allErrs = append(allErrs, validateURL(ipam.Server, []string{"https"}, fldPath.Child("server"))...)
+	allErrs = append(allErrs, validateDNSLabel(ipam.Namespace, fldPath.Child("namespace"))...)
+	return append(allErrs, validateTLS(ipam.TLS, fldPath.Child("tls"))...)
 }
 
 func (vSphere) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
@@ -54,6 +70,9 @@ func (vSphere) site(site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.
 				allErrs = append(allErrs, field.Invalid(fldPath.Child("allowed", "extraConfig").Index(i), key, problem))
 			}
 		}
+	}
+	if ipam := profile.IPAM; ipam != nil {
+		allErrs = append(allErrs, validatePoolRefs(ipam.AddressPools, fldPath.Child("ipam", "addressPools"))...)
 	}
 	return allErrs
 }
@@ -109,19 +128,40 @@ func (vSphere) image(siteImage *v1alpha1.SiteMachineImage, site *v1alpha1.CloudP
 	return allErrs
 }
 
-// infrastructure checks that each zone has a network: that of the shoot or its own.
+// infrastructure checks the address pool, and that each zone has a network: that of the shoot or its own.
 func (vSphere) infrastructure(s *v1alpha1.InfrastructureSite, _ *v1alpha1.InfrastructureConfig, site *v1alpha1.CloudProfileSite,
 	fldPath *field.Path) field.ErrorList {
-	if site.VSphere == nil || s.VSphere != nil && s.VSphere.Network != "" {
+	if site.VSphere == nil {
 		return nil
+	}
+	allErrs := validateVSphereIPAM(s, site, fldPath)
+	if s.VSphere != nil && s.VSphere.Network != "" {
+		return allErrs
 	}
 	for _, zone := range site.Zones {
 		if zone.VSphere != nil && zone.VSphere.Network == "" {
-			return field.ErrorList{field.Required(fldPath.Child("vsphere", "network"),
-				fmt.Sprintf("must be set because zone %q has no network in the CloudProfile", zone.Name))}
+			return append(allErrs, field.Required(fldPath.Child("vsphere", "network"),
+				fmt.Sprintf("must be set because zone %q has no network in the CloudProfile", zone.Name)))
 		}
 	}
-	return nil
+	return allErrs
+}
+
+// validateVSphereIPAM checks the address pool of a site. Machines without DHCP know no resolver but those of the site.
+func validateVSphereIPAM(s *v1alpha1.InfrastructureSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {
+	if s.VSphere == nil || s.VSphere.IPAM == nil {
+		return nil
+	}
+	ipamPath := fldPath.Child("vsphere", "ipam")
+	if site.VSphere.IPAM == nil {
+		return field.ErrorList{field.Forbidden(ipamPath, "must not be set: the site has no ipam in the CloudProfile")}
+	}
+	allErrs := validatePool(&s.VSphere.IPAM.PoolRef, site.VSphere.IPAM.AddressPools, ipamPath.Child("poolRef"))
+	if len(s.DNSServers)+len(site.DNSServers) == 0 {
+		allErrs = append(allErrs, field.Required(fldPath.Child("dnsServers"),
+			"must be set with vsphere.ipam, because neither DHCP nor the CloudProfile gives the machines a resolver"))
+	}
+	return allErrs
 }
 
 func (vSphere) worker(s *v1alpha1.WorkerSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList {

@@ -7,6 +7,7 @@ package validation_test
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -82,6 +83,34 @@ var _ = Describe("vSphere sites", func() {
 		Entry("the shoot's network", "", "mine"),
 		Entry("both", "nodes", "mine"),
 		Entry("none", "", "", problem{required, "i.sites[2].vsphere.network"}),
+	)
+
+	DescribeTable("addresses from a pool", func(change func(*v1alpha1.CloudProfileSite, *v1alpha1.InfrastructureSite), problems ...problem) {
+		p := newProfile()
+		p.Sites[vc].VSphere.IPAM = &v1alpha1.VSphereIPAMProfile{Server: "https://ipam.example.com", Namespace: "nodes"}
+		config := newRouted()
+		config.Sites = append(config.Sites, v1alpha1.InfrastructureSite{Name: "vc", Nodes: []string{"10.250.2.0/24"},
+			DNSServers: []string{"192.0.2.53"}, VSphere: &v1alpha1.VSphereInfrastructure{Network: "mine", IPAM: &v1alpha1.IPAM{PoolRef: corev1.
+					TypedLocalObjectReference{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "InClusterIPPool", Name: "nodes"}}}})
+		change(&p.Sites[vc], &config.Sites[2])
+		Expect(ValidateInfrastructureConfig(config, p, newNetworking(), "west", field.NewPath("i"))).To(haveProblems(problems))
+	},
+		Entry("any", func(*v1alpha1.CloudProfileSite, *v1alpha1.InfrastructureSite) {}),
+		Entry("listed", func(p *v1alpha1.CloudProfileSite, s *v1alpha1.InfrastructureSite) {
+			p.VSphere.IPAM.AddressPools = []corev1.TypedLocalObjectReference{s.VSphere.IPAM.PoolRef}
+		}),
+		Entry("not listed", func(p *v1alpha1.CloudProfileSite, _ *v1alpha1.InfrastructureSite) {
+			p.VSphere.IPAM.AddressPools = []corev1.TypedLocalObjectReference{{APIGroup: new("ipam.cluster.x-k8s.io"), Kind: "InClusterIPPool",
+				Name: "others"}}
+		}, problem{forbidden, "i.sites[2].vsphere.ipam.poolRef"}),
+		Entry("no IPAM at the site", func(p *v1alpha1.CloudProfileSite, _ *v1alpha1.InfrastructureSite) { p.VSphere.IPAM = nil },
+			problem{forbidden, "i.sites[2].vsphere.ipam"}),
+		Entry("no name", func(_ *v1alpha1.CloudProfileSite, s *v1alpha1.InfrastructureSite) { s.VSphere.IPAM.PoolRef.Name = "" },
+			problem{required, "i.sites[2].vsphere.ipam.poolRef.name"}),
+		Entry("no resolver", func(p *v1alpha1.CloudProfileSite, s *v1alpha1.InfrastructureSite) {
+			p.DNSServers, s.DNSServers = nil, nil
+		},
+			problem{required, "i.sites[2].dnsServers"}),
 	)
 
 	It("should allow extra config by the CloudProfile alone, and any network, tag and policy unless it says which", func() {

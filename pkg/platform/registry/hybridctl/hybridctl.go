@@ -30,7 +30,7 @@ func Rehearse() *rehearsal.Rehearsal {
 		log       = &rehearsal.Log{}
 		metal     = metalclient.WrappedSessions(metalrehearsal.Wrap(log))
 		openstack = openstackclient.WrappedSessions(openstackrehearsal.Wrap(log))
-		vsphere   = vsphereclient.WrappedSessions(vsphererehearsal.Wrap(log))
+		vsphere   = vsphereclient.WrappedSessions(vsphererehearsal.Wrap(log), metalrehearsal.Wrap(log))
 	)
 	return &rehearsal.Rehearsal{
 		Log: log,

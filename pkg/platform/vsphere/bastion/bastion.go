@@ -175,7 +175,7 @@ func connectionOf(s *site.Site) (v1alpha1.VSphereConnection, error) {
 	}
 	switch {
 	case s.Profile != nil && s.Profile.VSphere != nil:
-		return client.ConnectionOf(s.Profile, connection.InstanceUUID), nil
+		return client.ConnectionWithIPAM(s, connection.InstanceUUID), nil
 	case connection.Server == "":
 		return connection, platform.NewError(platform.ClassConfiguration, "the CloudProfile no longer has a vSphere site of this name")
 	default:

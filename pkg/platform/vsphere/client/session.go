@@ -25,6 +25,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/kubernetes"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -57,11 +58,14 @@ type Session struct {
 	// instance is the UUID of the vCenter that answered the last login.
 	instance atomic.Pointer[string]
 
+	// ipam opens the session at the API of the address pools.
+	ipam func() (*kubernetes.Session, error)
+
 	values sync.Map
 }
 
 func newSession(ctx context.Context, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials,
-	refused *refusal, wrap Wrap) (*Session, error) {
+	refused *refusal, wrap Wrap, wrapIPAM transport.Wrap) (*Session, error) {
 	if err := refused.last(); err != nil {
 		return nil, err
 	}
@@ -100,7 +104,8 @@ func newSession(ctx context.Context, siteName string, connection v1alpha1.VSpher
 		}
 		return nil, Classify(err)
 	}
-	s := &Session{Site: siteName, user: user, transport: roundTripper, refused: refused}
+	s := &Session{Site: siteName, user: user, transport: roundTripper, refused: refused,
+		ipam: sync.OnceValues(func() (*kubernetes.Session, error) { return newIPAM(siteName, connection, credentials, wrapIPAM) })}
 	content, err := methods.GetServiceContent(ctx, named{sc})
 	if err != nil {
 		return nil, Classify(err)
@@ -199,6 +204,9 @@ func (s *Session) logout() {
 	ctx, cancel := context.WithTimeout(context.Background(), logoutTimeout)
 	defer cancel()
 	defer s.transport.CloseIdleConnections()
+	if pools, err := s.ipam(); err == nil {
+		pools.Close()
+	}
 	_, err := methods.Logout(ctx, named{s.vim.Client}, &types.Logout{This: *s.vim.ServiceContent.SessionManager})
 	if err := errors.Join(Classify(err), s.rest.logout(ctx)); err != nil {
 		klog.ErrorS(err, "Logout failed, the session ends when it times out", "site", s.Site)
@@ -212,15 +220,4 @@ func userOf(credentials site.Credentials) (*url.Userinfo, error) {
 		}
 	}
 	return url.UserPassword(credentials["username"], credentials["password"]), nil
-}
-
-// ConnectionOf returns the connection to a vSphere site of the CloudProfile, with the UUID of its vCenter if that is known.
-func ConnectionOf(profile *v1alpha1.CloudProfileSite, instanceUUID string) v1alpha1.VSphereConnection {
-	return v1alpha1.VSphereConnection{
-		InstanceUUID:   instanceUUID,
-		Server:         profile.VSphere.Server,
-		TLS:            profile.TLS,
-		Proxy:          profile.Proxy,
-		RequestTimeout: profile.RequestTimeout,
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/sessions"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
@@ -50,23 +51,24 @@ var Shared = sync.OnceValue(func() *Sessions {
 
 // NewSessions returns an empty set of sessions.
 func NewSessions(intervals Intervals) *Sessions {
-	return newSessions(intervals, nil)
+	return newSessions(intervals, nil, nil)
 }
 
 // Wrap returns what sends the requests of a session instead of the round trippers, which send them to the vCenter.
 type Wrap func(site string, vim soap.RoundTripper, rest http.RoundTripper) (soap.RoundTripper, http.RoundTripper)
 
-// WrappedSessions returns an empty set of sessions whose requests are sent by what wrap returns.
-func WrappedSessions(wrap Wrap) *Sessions {
-	return newSessions(Intervals{Idle: idleTimeout, KeepAlive: keepAliveInterval}, wrap)
+// WrappedSessions returns an empty set of sessions whose requests to vCenters are sent by what wrap returns, and those to the APIs of
+// address pools by what wrapIPAM returns.
+func WrappedSessions(wrap Wrap, wrapIPAM transport.Wrap) *Sessions {
+	return newSessions(Intervals{Idle: idleTimeout, KeepAlive: keepAliveInterval}, wrap, wrapIPAM)
 }
 
-func newSessions(intervals Intervals, wrap Wrap) *Sessions {
+func newSessions(intervals Intervals, wrap Wrap, wrapIPAM transport.Wrap) *Sessions {
 	s := &Sessions{refusals: map[string]*refusal{}}
 	s.set = sessions.New(sessions.Options[v1alpha1.VSphereConnection, *Session]{
 		Open: func(ctx context.Context, key, siteName string, connection v1alpha1.VSphereConnection, credentials site.Credentials) (*Session,
 			error) {
-			return newSession(ctx, siteName, connection, credentials, s.refusal(key), wrap)
+			return newSession(ctx, siteName, connection, credentials, s.refusal(key), wrap, wrapIPAM)
 		},
 		Close:     (*Session).logout,
 		KeepAlive: func(ctx context.Context, session *Session) error { return session.keepAlive(ctx) },

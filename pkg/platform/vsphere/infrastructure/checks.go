@@ -159,4 +159,37 @@ var checks = platform.Checks[*validation]{
 		},
 		Run: (*validation).checkTags,
 	},
+	{
+		Check: platform.Check{
+			ID: "vsphere-ipam", Title: "The API of the address pools answers, and the credentials have all permissions there.",
+			Remedy: "Correct `ipam` of the site's `vsphere` block in the CloudProfile, `token` of the site in the Secret, or grant the " +
+				"permissions in `docs/operations/vsphere.md`.",
+			Needs: []string{"vsphere-authentication"},
+		},
+		Run: (*validation).checkIPAMAccess,
+	},
+	{
+		Check: platform.Check{
+			ID: "vsphere-address-pool", Title: "The pool of addresses exists, and its addresses belong to the site.",
+			Remedy: "Create the pool, correct `vsphere.ipam.poolRef`, or correct the addresses of the pool.",
+			Needs:  []string{"vsphere-ipam"},
+		},
+		Run: (*validation).checkPool,
+	},
+	{
+		Check: platform.Check{
+			ID: "vsphere-address-pool-size", Title: "The pool has an address for each machine.",
+			Remedy: "Add addresses to the pool, or reduce `maximum` of the pools.",
+			Needs:  []string{"vsphere-address-pool"},
+		},
+		Run: (*validation).checkPoolSize,
+	},
+	{
+		Check: platform.Check{
+			ID: "vsphere-load-balancer-addresses", Title: "The pool of addresses of machines has no addresses of load balancers.",
+			Remedy: "Choose other addresses for the load balancers, or exclude them from the pool.",
+			Needs:  []string{"vsphere-address-pool"},
+		},
+		Run: (*validation).checkBalancerAddresses,
+	},
 }

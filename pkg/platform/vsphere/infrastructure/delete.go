@@ -35,6 +35,9 @@ func (f *flow) delete(ctx context.Context) error {
 	if err := f.deleteMachines(ctx, owned); err != nil {
 		return err
 	}
+	if err := f.releaseAddresses(ctx); err != nil {
+		return err
+	}
 	for _, o := range slices.Concat(owned.folders, owned.pools) {
 		if err := f.deleteEmpty(ctx, o.reference); err != nil {
 			return err

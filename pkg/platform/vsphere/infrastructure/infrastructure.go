@@ -82,12 +82,16 @@ func (i *infrastructure) Reconcile(ctx context.Context, s *site.Site, persist pl
 	if err != nil {
 		return nil, err
 	}
+	if err := f.checkIPAM(ctx); err != nil {
+		return nil, err
+	}
 	zones, err := f.findZones(ctx, field.NewPath("infrastructureConfig", "sites").Key(s.Name).Child("vsphere"))
 	if err != nil {
 		return nil, err
 	}
 	if err := f.Record(ctx, func(state *v1alpha1.VSphereState) {
 		state.Connection = client.ConnectionOf(s.Profile, f.session.InstanceUUID())
+		state.Connection.IPAM = client.IPAMOf(s)
 		for _, z := range zones {
 			if z.cluster.Type == "ClusterComputeResource" && !slices.Contains(state.ComputeClusters, z.cluster.Value) {
 				state.ComputeClusters = append(state.ComputeClusters, z.cluster.Value)
@@ -104,7 +108,7 @@ func (i *infrastructure) forProfile(ctx context.Context, s *site.Site, persist p
 	if s.Profile == nil || s.Profile.VSphere == nil {
 		return nil, platform.NewError(platform.ClassConfiguration, "the CloudProfile no longer has a vSphere site of this name")
 	}
-	return i.flow(ctx, s, client.ConnectionOf(s.Profile, vCenterOf(s)), persist)
+	return i.flow(ctx, s, client.ConnectionWithIPAM(s, vCenterOf(s)), persist)
 }
 
 // ensure creates what is missing and returns the IDs for the machines of each zone.
@@ -165,7 +169,7 @@ func (i *infrastructure) forExisting(ctx context.Context, s *site.Site, persist 
 func existingConnection(s *site.Site) (v1alpha1.VSphereConnection, bool) {
 	switch {
 	case s.Profile != nil && s.Profile.VSphere != nil:
-		return client.ConnectionOf(s.Profile, vCenterOf(s)), true
+		return client.ConnectionWithIPAM(s, vCenterOf(s)), true
 	case s.State != nil && s.State.VSphere != nil:
 		return s.State.VSphere.Connection, true
 	default:
@@ -220,5 +224,9 @@ func (i *infrastructure) Orphans(ctx context.Context, s *site.Site) (orphans []v
 	if owned.tagID != "" {
 		add("tag", owned.tagID, f.owner.Name())
 	}
-	return orphans, nil
+	machines, err := f.claims(ctx)
+	for _, machine := range machines {
+		add("address claim", f.connection.IPAM.Namespace+"/"+machine, machine)
+	}
+	return orphans, err
 }

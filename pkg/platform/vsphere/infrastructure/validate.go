@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/ipam"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/transport"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -39,6 +41,9 @@ type validation struct {
 	places *places
 	// templates are those of the pools, once these are checked.
 	templates []template
+	// pool compares the pool of addresses with the site.
+	pool         ipam.Check
+	controlPlane v1alpha1.ControlPlaneSite
 }
 
 // Checks implements platform.Infrastructure.
@@ -49,7 +54,7 @@ func (i *infrastructure) Checks() []platform.Check {
 // Validate implements platform.Infrastructure. It resolves all names of the zones, and checks the privileges on the objects.
 func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request platform.ValidationRequest) (_ platform.Findings, err error) {
 	defer platform.NameSite(s.Name, &err)
-	v := &validation{site: s, path: request.Path.Child("vsphere"), demands: request.Demands}
+	v := &validation{site: s, path: request.Path.Child("vsphere"), demands: request.Demands, controlPlane: request.ControlPlane}
 	v.open = func(ctx context.Context) (*flow, error) { return i.forProfile(ctx, s, nil) }
 	return checks.Run(ctx, v, request.Skip)
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 
 	"k8s.io/utils/ptr"
@@ -44,7 +45,7 @@ func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineCl
 	if err != nil {
 		return err
 	}
-	connection := client.ConnectionOf(request.Site.Profile, request.Status.VSphere.InstanceUUID)
+	connection := client.ConnectionWithIPAM(request.Site, request.Status.VSphere.InstanceUUID)
 	session, err := m.sessions.Get(ctx, request.Site.Name, connection, request.Site.Credentials)
 	if err != nil {
 		return err
@@ -81,6 +82,7 @@ func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineCl
 		DataDisks:                    dataDisks,
 		TagIDs:                       append([]string{request.Status.VSphere.OwnerTagID}, tagIDs...),
 		ExtraConfig:                  extraConfig(machineType, settings),
+		Addresses:                    addressesOf(request.Site),
 	}
 	if policyID != "" {
 		spec.VSphere.Datastore = ""
@@ -91,7 +93,25 @@ func (m *machineClasses) Resolve(ctx context.Context, request platform.MachineCl
 	return nil
 }
 
-// RollsFor implements platform.MachineClasses. Changes of tags and of the anti-affinity rule apply to new machines only.
+// addressesOf returns where the site's machines get their addresses, nil if that is left to DHCP.
+func addressesOf(s *site.Site) *v1alpha1.VSphereMachineAddresses {
+	if s.Config == nil || s.Config.VSphere == nil || s.Config.VSphere.IPAM == nil {
+		return nil
+	}
+	addresses := &v1alpha1.VSphereMachineAddresses{
+		PoolRef:    *s.Config.VSphere.IPAM.PoolRef.DeepCopy(),
+		Nodes:      lists.Map(s.Network.Nodes, netip.Prefix.String),
+		DNSServers: s.Network.DNSServers,
+		MTU:        s.Network.MTU,
+	}
+	if s.Network.Gateway.IsValid() {
+		addresses.Gateway = s.Network.Gateway.String()
+	}
+	return addresses
+}
+
+// RollsFor implements platform.MachineClasses. Changes of the address pool, of tags and of the anti-affinity rule apply to new
+// machines only.
 func (m *machineClasses) RollsFor(request platform.MachineClassRequest) []string {
 	var (
 		rolls       []string
@@ -137,7 +157,7 @@ func (m *machineClasses) Locate(s *site.Site, status *v1alpha1.SiteStatus) ([]*v
 		specs = append(specs, &v1alpha1.MachineProviderSpec{
 			Site:  s.Name,
 			Shoot: s.Shoot,
-			VSphere: &v1alpha1.VSphereMachineSpec{Connection: client.ConnectionOf(s.Profile, status.VSphere.InstanceUUID), Folder: zone.Folder,
+			VSphere: &v1alpha1.VSphereMachineSpec{Connection: client.ConnectionWithIPAM(s, status.VSphere.InstanceUUID), Folder: zone.Folder,
 				FolderPath: zone.FolderPath},
 		})
 	}

@@ -28,6 +28,8 @@ const (
 	creationTimeout = 30 * time.Minute
 	// deleteWait is how long Delete waits for a deletion, including the wait for a creation.
 	deleteWait = 20 * time.Second
+	// releaseTimeout limits the release of an address, which the driver tries again.
+	releaseTimeout = 10 * time.Second
 	// deletionTimeout limits a deletion as a whole. The next call starts another one.
 	deletionTimeout = 10 * time.Minute
 )

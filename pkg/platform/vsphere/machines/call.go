@@ -12,6 +12,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/ipam"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
@@ -45,12 +46,19 @@ func (c *call) machine() platform.Machine {
 }
 
 func (c *call) notAccepted() error {
+	if c.spec.Addresses != nil {
+		return platform.NewError(platform.ClassTransient, "virtual machine %q with an address from %s is still being made", c.request.Name,
+			ipam.Describe(c.spec.Addresses.PoolRef))
+	}
 	return platform.NewError(platform.ClassTransient, "the vCenter has not accepted yet to create virtual machine %q", c.request.Name)
 }
 
 // marks are the properties that identify the owner of a virtual machine.
 var marks = []string{client.ExtraConfigProperty(owner.KeyShoot), client.ExtraConfigProperty(owner.KeySite),
 	client.ExtraConfigProperty(owner.KeyMachine)}
+
+// addressMark is the property with the address that a virtual machine got from a pool.
+var addressMark = client.ExtraConfigProperty(owner.KeyAddress)
 
 // details are the properties that are read of one virtual machine.
 var details = append([]string{
@@ -59,7 +67,15 @@ var details = append([]string{
 }, marks...)
 
 func (c *call) search() client.Search {
-	return client.Search{Name: c.request.Name, InFolder: c.inFolder, Properties: details, Check: c.check}
+	return client.Search{Name: c.request.Name, InFolder: c.inFolder, Properties: c.marked(details), Check: c.check}
+}
+
+// marked returns the properties, with the address if there is a pool.
+func (c *call) marked(properties []string) []string {
+	if c.spec.Addresses == nil {
+		return properties
+	}
+	return append(properties[:len(properties):len(properties)], addressMark)
 }
 
 // inFolder reports whether the virtual machine is in the shoot's folder.

@@ -16,14 +16,17 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/extraconfig"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/userdata"
 )
 
 // firstNewKey is the first temporary key of new devices, which are negative.
 const firstNewKey = -200
 
-// cloneSpec describes the whole virtual machine, so that one task creates it and powers it on.
+// cloneSpec describes the whole virtual machine, so that one task creates it and powers it on. One with an address from a pool is powered
+// on later, because its network is configured by the MAC address, which the vCenter chooses.
 func (p *plan) cloneSpec(uuid string, extraConfig []types.BaseOptionValue) (*types.VirtualMachineCloneSpec, error) {
 	disks, err := p.diskChanges()
 	if err != nil {
@@ -48,7 +51,7 @@ func (p *plan) cloneSpec(uuid string, extraConfig []types.BaseOptionValue) (*typ
 			Disk:      p.diskLocators(),
 		},
 		Config:  config,
-		PowerOn: true,
+		PowerOn: p.address == nil,
 	}, nil
 }
 
@@ -211,12 +214,13 @@ const (
 
 // metadata is what cloud-init reads from guestinfo.metadata.
 type metadata struct {
-	InstanceID    string `json:"instance-id"`
-	LocalHostname string `json:"local-hostname"`
+	InstanceID    string         `json:"instance-id"`
+	LocalHostname string         `json:"local-hostname"`
+	Network       *networkConfig `json:"network,omitempty"`
 }
 
-// extraConfig returns the extra configuration of a virtual machine: the configured entries, the marks of its owner, and the user data in
-// the format of its image.
+// extraConfig returns the extra configuration of a virtual machine: the configured entries, the marks of its owner, and what its guest
+// reads.
 func extraConfig(request platform.MachineRequest, o owner.Owner, uuid string) (map[string]string, error) {
 	if size := len(request.UserData); size > maxUserData {
 		return nil, platform.NewError(platform.ClassConfiguration, "user data has %d bytes; it must have at most %d", size, maxUserData)
@@ -238,19 +242,34 @@ func extraConfig(request platform.MachineRequest, o owner.Owner, uuid string) (m
 	if rule := request.Spec.VSphere.AntiAffinityRule; rule != "" {
 		result[owner.KeyRule] = rule
 	}
+	guest, err := guestInfo(request, uuid, nil)
+	maps.Copy(result, guest)
+	return result, err
+}
 
+// guestInfo returns what the guest reads: the user data in the format of its image, and its network, nil if it uses DHCP.
+func guestInfo(request platform.MachineRequest, uuid string, network *network) (map[string]string, error) {
 	if request.Spec.UserDataFormat == v1alpha1.UserDataFormatIgnition {
-		result["guestinfo.ignition.config.data"] = base64.StdEncoding.EncodeToString(request.UserData)
-		result["guestinfo.ignition.config.data.encoding"] = encodingBase64
-		return result, nil
+		config := request.UserData
+		if network != nil {
+			var err error
+			if config, err = userdata.Extend(config, []ignition.File{userdata.NetworkFile(network.networkd())}); err != nil {
+				return nil, err
+			}
+		}
+		return map[string]string{
+			"guestinfo.ignition.config.data":          base64.StdEncoding.EncodeToString(config),
+			"guestinfo.ignition.config.data.encoding": encodingBase64,
+		}, nil
 	}
-	data, err := json.Marshal(metadata{InstanceID: uuid, LocalHostname: request.Name})
+	data, err := json.Marshal(metadata{InstanceID: uuid, LocalHostname: request.Name, Network: network.cloudInit()})
 	if err != nil {
 		return nil, err
 	}
-	result["guestinfo.userdata"] = base64.StdEncoding.EncodeToString(request.UserData)
-	result["guestinfo.userdata.encoding"] = encodingBase64
-	result["guestinfo.metadata"] = base64.StdEncoding.EncodeToString(data)
-	result["guestinfo.metadata.encoding"] = encodingBase64
-	return result, nil
+	return map[string]string{
+		"guestinfo.userdata":          base64.StdEncoding.EncodeToString(request.UserData),
+		"guestinfo.userdata.encoding": encodingBase64,
+		"guestinfo.metadata":          base64.StdEncoding.EncodeToString(data),
+		"guestinfo.metadata.encoding": encodingBase64,
+	}, nil
 }

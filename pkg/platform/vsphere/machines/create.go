@@ -63,10 +63,10 @@ func (c *call) create(ctx context.Context, accept func()) (platform.Machine, err
 	if err != nil {
 		return platform.Machine{}, err
 	}
-	vm, err := c.clone(ctx, plan, accept)
-	if client.IsDuplicateName(err) {
-		vm, err = c.adopt(ctx, plan, accept)
+	if c.spec.Addresses != nil {
+		return c.createWithAddress(ctx, plan, accept)
 	}
+	vm, err := c.cloneOrAdopt(ctx, plan, accept)
 	if errors.Is(err, errBusy) {
 		return c.machine(), nil
 	}
@@ -77,6 +77,14 @@ func (c *call) create(ctx context.Context, accept func()) (platform.Machine, err
 		return platform.Machine{}, err
 	}
 	return vm.machine(c.request.Name), nil
+}
+
+func (c *call) cloneOrAdopt(ctx context.Context, plan *plan, accept func()) (*virtualMachine, error) {
+	vm, err := c.clone(ctx, plan, accept)
+	if client.IsDuplicateName(err) {
+		vm, err = c.adopt(ctx, plan, accept)
+	}
+	return vm, err
 }
 
 // clone creates the virtual machine and checks the result. It deletes one that is not as requested.
@@ -107,7 +115,7 @@ func (c *call) clone(ctx context.Context, plan *plan, accept func()) (*virtualMa
 		return nil, platform.NewError(platform.ClassTransient,
 			"the clone task of virtual machine %q has the unexpected result %v", c.request.Name, result)
 	}
-	vm, err := c.operable(c.session.ReadVirtualMachine(ctx, cloned, details))
+	vm, err := c.operable(c.session.ReadVirtualMachine(ctx, cloned, c.marked(details)))
 	if err != nil {
 		return nil, err
 	}

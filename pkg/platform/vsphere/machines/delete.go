@@ -36,7 +36,10 @@ func (c *call) delete(ctx context.Context) error {
 			return err
 		}
 		if vm == nil {
-			return c.proveDeletion(ctx)
+			if err := c.proveDeletion(ctx); err != nil {
+				return err
+			}
+			return c.release(ctx)
 		}
 		running = c.deletions.begin(key, func(*deletion) bool { return false }, func() *deletion {
 			return startDeletion(ctx, func(ctx context.Context) error { return c.remove(ctx, vm) }, func(ended *deletion) {
@@ -50,7 +53,10 @@ func (c *call) delete(ctx context.Context) error {
 		return platform.NewProgress("virtual machine %q is being deleted", c.request.Name)
 	}
 	c.deletions.forget(key, running)
-	return running.err
+	if running.err != nil {
+		return running.err
+	}
+	return c.release(ctx)
 }
 
 // remove shuts the virtual machine down and deletes it.

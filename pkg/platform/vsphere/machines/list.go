@@ -52,11 +52,12 @@ func (c *call) listMachines(ctx context.Context) ([]platform.Machine, error) {
 type listKey struct {
 	owner  owner.Owner
 	folder string
+	marked bool
 }
 
 // list returns the shoot's virtual machines from a list that is not older than age.
 func (c *call) list(ctx context.Context, age time.Duration) ([]*virtualMachine, error) {
-	shared := client.Value(c.session, listKey{c.owner, c.spec.Folder}, newCached[[]*virtualMachine])
+	shared := client.Value(c.session, listKey{c.owner, c.spec.Folder, c.spec.Addresses != nil}, newCached[[]*virtualMachine])
 	return shared.get(ctx, age, func(ctx context.Context) (found []*virtualMachine, err error) {
 		err = c.session.Repeat(func() error {
 			found, err = c.retrieve(ctx)
@@ -76,7 +77,8 @@ func (c *call) list(ctx context.Context, age time.Duration) ([]*virtualMachine, 
 // retrieve reads the virtual machines of the shoot's folder. It leaves out those without a configuration, whose owner is unknown yet.
 func (c *call) retrieve(ctx context.Context) ([]*virtualMachine, error) {
 	var result []*virtualMachine
-	err := c.session.EachBelow(ctx, reference("Folder", c.spec.Folder), []types.PropertySpec{{Type: "VirtualMachine", PathSet: listed}},
+	properties := []types.PropertySpec{{Type: "VirtualMachine", PathSet: c.marked(listed)}}
+	err := c.session.EachBelow(ctx, reference("Folder", c.spec.Folder), properties,
 		func(content types.ObjectContent) (int, error) {
 			if content.Obj.Type != "VirtualMachine" {
 				return 0, nil

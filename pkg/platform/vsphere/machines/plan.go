@@ -18,7 +18,9 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/ipam"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
 
 const (
@@ -36,6 +38,8 @@ type plan struct {
 	network types.BaseVirtualDeviceBackingInfo
 	// datastore is where the virtual machine is stored.
 	datastore types.ManagedObjectReference
+	// address is the address of the machine, nil if it uses DHCP.
+	address *ipam.Address
 }
 
 type planKey struct{ template, network, datastore, policy, cluster string }
@@ -122,6 +126,9 @@ func (p *plan) specMismatch(vm *virtualMachine) string {
 		if sizes[i] < wanted[i] {
 			return fmt.Sprintf("its disk %d has %d KiB instead of %d", i, sizes[i], wanted[i])
 		}
+	}
+	if p.address != nil && vm.isOn() && vm.ExtraConfig[owner.KeyAddress] != p.address.IP.String() {
+		return fmt.Sprintf("it was started with the address %q instead of %s", vm.ExtraConfig[owner.KeyAddress], p.address.IP)
 	}
 	cards := cardsOf(vm.devices())
 	if len(cards) != 1 {

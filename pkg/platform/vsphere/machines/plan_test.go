@@ -6,6 +6,8 @@ package machines
 
 import (
 	"encoding/base64"
+	"encoding/json"
+	"net/netip"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -15,7 +17,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/ignition"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/ipam"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/owner"
 )
@@ -193,6 +197,44 @@ var _ = Describe("extraConfig", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(config).To(And(HaveKeyWithValue("guestinfo.ignition.config.data.encoding", "base64"), Not(HaveKey("guestinfo.metadata"))))
 		Expect(base64.StdEncoding.DecodeString(config["guestinfo.ignition.config.data"])).To(BeEquivalentTo("#!/bin/sh"))
+	})
+
+	Context("with an address from a pool", func() {
+		given := &network{mac: "00:50:56:00:00:01", dnsServers: []string{"192.0.2.53"}, mtu: 1450,
+			address: ipam.Address{IP: netip.MustParsePrefix("10.20.1.7/16"), Gateway: netip.MustParseAddr("10.20.0.1")}}
+
+		It("should give cloud-init its network in the metadata", func() {
+			guest, err := guestInfo(request(""), "uuid", given)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(base64.StdEncoding.DecodeString(guest["guestinfo.metadata"])).To(MatchJSON(`{
+				"instance-id": "uuid", "local-hostname": "m",
+				"network": {"version": 2, "ethernets": {"eth0": {
+					"match": {"macaddress": "00:50:56:00:00:01"}, "set-name": "eth0", "dhcp4": false, "dhcp6": false, "mtu": 1450,
+					"addresses": ["10.20.1.7/16"], "routes": [{"to": "0.0.0.0/0", "via": "10.20.0.1"}],
+					"nameservers": {"addresses": ["192.0.2.53"]}
+				}}}}`))
+		})
+
+		It("should give Ignition a file of systemd-networkd", func() {
+			r := request(v1alpha1.UserDataFormatIgnition)
+			r.UserData = []byte(`{"ignition":{"version":"3.3.0"}}`)
+			guest, err := guestInfo(r, "uuid", given)
+			Expect(err).NotTo(HaveOccurred())
+			raw, err := base64.StdEncoding.DecodeString(guest["guestinfo.ignition.config.data"])
+			Expect(err).NotTo(HaveOccurred())
+			var config ignition.Config
+			Expect(json.Unmarshal(raw, &config)).To(Succeed())
+			Expect(config.Ignition.Config.Merge).To(ConsistOf(ignition.Data(r.UserData)))
+			Expect(config.Storage.Files).To(ConsistOf(ignition.NewFile("/etc/systemd/network/00-node.network", 0o644, []byte(
+				"[Match]\nMACAddress=00:50:56:00:00:01\n[Link]\nMTUBytes=1450\n[Network]\nAddress=10.20.1.7/16\nGateway=10.20.0.1\n"+
+					"DNS=192.0.2.53\n"))))
+		})
+
+		It("should have no route without a gateway, and one of IPv6 for IPv6", func() {
+			Expect((&network{address: ipam.Address{IP: netip.MustParsePrefix("10.20.1.7/16")}}).cloudInit().Ethernets["eth0"].Routes).To(BeEmpty())
+			Expect((&network{address: ipam.Address{IP: netip.MustParsePrefix("fd00::7/64"), Gateway: netip.MustParseAddr("fd00::1")}}).cloudInit().
+				Ethernets["eth0"].Routes).To(ConsistOf(route{To: "::/0", Via: "fd00::1"}))
+		})
 	})
 
 	It("should refuse keys that forge marks and user data, or are never allowed", func() {

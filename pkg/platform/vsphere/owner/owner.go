@@ -34,6 +34,8 @@ const (
 	KeyMachine = "gardener.machine"
 	// KeyUserData is the key in the extra configuration of bastions with the hash of their user data.
 	KeyUserData = "gardener.user-data"
+	// KeyAddress is the key in the extra configuration of virtual machines with the address that they got from a pool.
+	KeyAddress = "gardener.address"
 	// KeyRule is the key in the extra configuration of virtual machines with the name of their anti-affinity rule.
 	KeyRule = "gardener.rule"
 )

@@ -62,7 +62,7 @@ var _ = Describe("Rehearsal", func() {
 		password, _ := server.URL.User.Password()
 		credentials := site.Credentials{"username": server.URL.User.Username(), "password": password}
 		for into, sessions := range map[**client.Session]*client.Sessions{
-			&session: client.WrappedSessions(Wrap(log)), &real: client.NewSessions(client.Intervals{Idle: time.Hour, KeepAlive: time.Hour}),
+			&session: client.WrappedSessions(Wrap(log), nil), &real: client.NewSessions(client.Intervals{Idle: time.Hour, KeepAlive: time.Hour}),
 		} {
 			DeferCleanup(sessions.Close)
 			opened, err := sessions.Get(ctx, "vc", connection, credentials)

@@ -19,8 +19,16 @@ import (
 	"github.com/vmware/govmomi/vim25"
 	"github.com/vmware/govmomi/vim25/mo"
 	"github.com/vmware/govmomi/vim25/types"
+	corev1 "k8s.io/api/core/v1"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/ipam"
+	vsphereclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/hardware"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/boot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
@@ -172,6 +180,65 @@ var _ = suite.Nightly("Virtual machines", Ordered, func() {
 		do(ctx, vm.Destroy)
 	}, NodeTimeout(bootTime))
 
+	It("should have the address that the driver got from a pool, without DHCP", func(ctx SpecContext) {
+		pools, err := metal.Start(ctx, metal.Options{Dir: GinkgoT().TempDir(), IPAM: true})
+		DeferCleanup(pools.Stop)
+		Expect(err).NotTo(HaveOccurred())
+		given := rack.Network.Gateway
+		for range 100 {
+			given = given.Next()
+		}
+		Expect(pools.MakePool(ctx, metal.Pool{Name: "nodes", Addresses: []string{given.String()}, Prefix: rack.Network.Prefix.Bits(),
+			Gateway: rack.Network.Gateway.String()})).To(Succeed())
+		Expect(pools.Grant(ctx)).To(Succeed())
+		token, err := pools.Token(ctx)
+		Expect(err).NotTo(HaveOccurred())
+
+		finder := find.NewFinder(client)
+		id := func(object mo.Reference, err error) string {
+			GinkgoHelper()
+			Expect(err).NotTo(HaveOccurred())
+			return object.Reference().Value
+		}
+		network, err := finder.Network(ctx, "/DC0/network/DC0_DVPG0")
+		Expect(err).NotTo(HaveOccurred())
+		request := platform.MachineRequest{
+			Name:     "shoot--boot--a-1",
+			UserData: []byte("#!/bin/sh\n{ ip -o -4 address show; ip route show default; resolvectl dns; } >/dev/console\n"),
+			Credentials: site.Credentials{"username": vcenter.Username, "password": vcenter.Password,
+				"token": token.SiteCredentials()["token"]},
+			Spec: &v1alpha1.MachineProviderSpec{Site: "vc", Shoot: "shoot--boot--a", VSphere: &v1alpha1.VSphereMachineSpec{
+				Connection: v1alpha1.VSphereConnection{Server: server.Address, TLS: &v1alpha1.TLS{CACert: server.CA},
+					IPAM: &v1alpha1.VSphereIPAMConnection{Server: pools.Server(), Namespace: metal.Namespace, TLS: &v1alpha1.TLS{CACert: pools.CA()}}},
+				Template:       id(finder.VirtualMachine(ctx, "/DC0/vm/gardenlinux-1877.4.0")),
+				Datacenter:     id(finder.Datacenter(ctx, "/DC0")),
+				ComputeCluster: id(finder.ClusterComputeResource(ctx, "/DC0/host/DC0_C0")),
+				ResourcePool:   id(finder.ResourcePool(ctx, "/DC0/host/DC0_C0/Resources")),
+				Folder:         id(finder.Folder(ctx, "/DC0/vm")),
+				FolderPath:     "/DC0/vm",
+				Datastore:      id(finder.Datastore(ctx, "/DC0/datastore/LocalDS_0")),
+				Network:        v1alpha1.VSphereNetworkReference{Type: network.Reference().Type, ID: network.Reference().Value},
+				CPUs:           1,
+				MemoryMiB:      1024,
+				Addresses: &v1alpha1.VSphereMachineAddresses{
+					PoolRef:    corev1.TypedLocalObjectReference{APIGroup: new(ipam.Group), Kind: "GlobalInClusterIPPool", Name: "nodes"},
+					Nodes:      []string{rack.Network.Prefix.String()},
+					DNSServers: []string{"192.0.2.53"},
+				},
+			}},
+		}
+		sessions := vsphereclient.NewSessions(vsphereclient.Intervals{Idle: time.Hour, KeepAlive: time.Hour})
+		DeferCleanup(sessions.Close)
+		driver := machines.New(sessions)
+		Eventually(ctx, func() error { _, err := driver.Create(ctx, request); return err }, bootTime, look).Should(Succeed())
+		Eventually(ctx, console(request.Name), bootTime, look).Should(And(
+			MatchRegexp(`eth0 +inet %s/%d `, given, rack.Network.Prefix.Bits()),
+			ContainSubstring("default via %s dev eth0", rack.Network.Gateway),
+			MatchRegexp(`\(eth0\): 192\.0\.2\.53`)))
+		Eventually(ctx, func() error { return driver.Delete(ctx, request) }, bootTime, look).Should(Succeed())
+		Eventually(ctx, func() (map[string]string, error) { return pools.Addresses(ctx) }, bootTime, look).Should(BeEmpty())
+	}, NodeTimeout(bootTime))
+
 	It("should be powered off if there is no image for them, or no network", func(ctx SpecContext) {
 		vm = clone(ctx, "node-c", vcenter.Template, "", nil)
 		Eventually(ctx, guests.Check, bootTime, look).Should(MatchError(ContainSubstring("virtual machine node-c: there is no image of")))
@@ -184,7 +251,7 @@ var _ = suite.Nightly("Virtual machines", Ordered, func() {
 
 	AfterEach(func() {
 		if CurrentSpecReport().Failed() {
-			for _, name := range []string{"node-a", "node-b"} {
+			for _, name := range []string{"node-a", "node-b", "shoot--boot--a-1"} {
 				GinkgoWriter.Println(strings.TrimSpace(console(name)()))
 			}
 		}
