@@ -11,6 +11,7 @@ import (
 	cinderdriver "k8s.io/cloud-provider-openstack/pkg/csi/cinder"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	drivers "github.com/gardener/gardener-extension-provider-hybrid/pkg/csi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/csi/cinder"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
 	openstackclient "github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -29,7 +30,7 @@ func dnsServices() dns.Registry {
 // cinderController is the controller of the CSI driver with the configuration in the file.
 func cinderController(s *subject, file string) *cinder.Controller {
 	return cinder.NewController(cinderdriver.NewDriver(&cinderdriver.DriverOpts{WithTopology: true, ClusterID: s.Shoot}),
-		cinder.NewClouds([]string{file}, openstackclient.Shared()), s.Shoot)
+		drivers.NewClouds([]string{file}, openstackclient.Shared(), cinder.Connect), s.Shoot)
 }
 
 // vSphereConnection is how the site is reached.

@@ -13,7 +13,7 @@ import (
 	gcfg "gopkg.in/gcfg.v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/csi/cinder"
+	drivers "github.com/gardener/gardener-extension-provider-hybrid/pkg/csi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/registry/extension"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -66,7 +66,7 @@ var _ = Describe("GHSA-227x-7mh8-3cf6", func() {
 				}
 				path := filepath.Join(GinkgoT().TempDir(), "cloud.conf")
 				Expect(os.WriteFile(path, []byte(rendered.Files["cloud.conf"]), 0o600)).To(Succeed())
-				config, err := cinder.ReadConfig([]string{path})
+				config, err := drivers.ReadConfig([]string{path})
 				Expect(err).NotTo(HaveOccurred())
 				Expect(config.Sites).To(HaveLen(1))
 				Expect(config.Sites["cloud"].Connection.AuthURL).To(Equal("https://keystone.test/v3"))

@@ -22,6 +22,7 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/version" // for version metric registration
 	"k8s.io/klog/v2"
 
+	drivers "github.com/gardener/gardener-extension-provider-hybrid/pkg/csi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/csi/cinder"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -78,12 +79,12 @@ func (o *options) run(ctx context.Context) error {
 		return err
 	}
 	d := driver.NewDriver(&driver.DriverOpts{ClusterID: o.cluster, WithTopology: o.withTopology})
-	services := cinder.Services{Identity: driver.NewIdentityServer(d)}
+	services := drivers.Services{Identity: driver.NewIdentityServer(d)}
 	if o.controller {
-		services.Controller = cinder.NewController(d, cinder.NewClouds(o.cloudConfigs, client.Shared()), o.cluster)
+		services.Controller = cinder.NewController(d, drivers.NewClouds(o.cloudConfigs, client.Shared(), cinder.Connect), o.cluster)
 	}
 	if o.node {
-		config, err := cinder.ReadConfig(o.cloudConfigs)
+		config, err := drivers.ReadConfig(o.cloudConfigs)
 		if err != nil {
 			return err
 		}
@@ -91,7 +92,7 @@ func (o *options) run(ctx context.Context) error {
 		services.Node = driver.NewNodeServer(d, mount.GetMountProvider(), metadata.GetMetadataProvider(config.Metadata.SearchOrder),
 			config.BlockStorage, o.additionalTopologies)
 	}
-	return cinder.Serve(ctx, o.endpoint, services)
+	return drivers.Serve(ctx, o.endpoint, services)
 }
 
 // serveMetrics serves metrics at the address until ctx is done.

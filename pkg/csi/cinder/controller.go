@@ -17,12 +17,10 @@ import (
 	driver "k8s.io/cloud-provider-openstack/pkg/csi/cinder"
 	library "k8s.io/cloud-provider-openstack/pkg/csi/cinder/openstack"
 
+	drivers "github.com/gardener/gardener-extension-provider-hybrid/pkg/csi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 )
-
-// siteKey is the key of the site's name in the secrets of a request.
-const siteKey = "cloud"
 
 // Controller is the controller service for all sites. Each request gets its own controller of the library's driver with only the request's
 // site, because the driver takes all of its clouds at creation.
@@ -30,13 +28,13 @@ type Controller struct {
 	csi.UnimplementedControllerServer
 
 	driver  *driver.Driver
-	clouds  *Clouds
+	clouds  *drivers.Clouds[library.IOpenStack]
 	cluster owner.Owner
 }
 
 // NewController returns the controller service of the driver. It rejects objects that bear the mark of another cluster than the given one,
 // which is the technical ID of the shoot. With an empty name it accepts all objects.
-func NewController(d *driver.Driver, clouds *Clouds, cluster string) *Controller {
+func NewController(d *driver.Driver, clouds *drivers.Clouds[library.IOpenStack], cluster string) *Controller {
 	return &Controller{driver: d, clouds: clouds, cluster: owner.Owner{Shoot: cluster}}
 }
 
@@ -48,7 +46,7 @@ type request interface {
 // atSite calls a method of the library's driver for the site of the request.
 func atSite[Q request, A any](ctx context.Context, c *Controller, r Q, method func(csi.ControllerServer, context.Context, Q) (A, error)) (A,
 	error) {
-	return at(ctx, c, r.GetSecrets()[siteKey], r, method)
+	return at(ctx, c, r.GetSecrets()[drivers.SiteKey], r, method)
 }
 
 func at[Q, A any](ctx context.Context, c *Controller, name string, r Q,
@@ -56,7 +54,7 @@ func at[Q, A any](ctx context.Context, c *Controller, name string, r Q,
 	var none A
 	cloud, err := c.clouds.Open(ctx, name)
 	if err != nil {
-		return none, openStatus(err)
+		return none, drivers.OpenStatus(err)
 	}
 	w := &guardedCloud{IOpenStack: cloud, cluster: c.cluster}
 	answer, err := method(driver.NewControllerServer(c.driver, map[string]library.IOpenStack{name: w}), ctx, r)
@@ -66,29 +64,13 @@ func at[Q, A any](ctx context.Context, c *Controller, name string, r Q,
 	return answer, nil
 }
 
-// openStatus returns the response for a site that cannot be opened. An operation of an earlier request may still be running there, so the
-// caller must retry.
-func openStatus(err error) error {
-	if platform.ClassOf(err) == platform.ClassNotFound {
-		return status.Error(codes.InvalidArgument, err.Error())
-	}
-	return status.Error(codes.Unavailable, err.Error())
-}
-
 // callStatus returns the response for a request that failed at a site. The library's driver reports most failures as internal, which
 // callers consider final: csi-provisioner forgets a volume that may exist. So the code is Unavailable for temporary errors.
 func callStatus(name string, err error, class platform.Class) error {
 	said := status.Convert(err)
 	code := said.Code()
 	if code == codes.Internal || code == codes.Unknown {
-		switch class {
-		case platform.ClassTransient, platform.ClassUnauthenticated:
-			code = codes.Unavailable
-		case platform.ClassQuota, platform.ClassExhausted:
-			code = codes.ResourceExhausted
-		case platform.ClassForbidden:
-			code = codes.PermissionDenied
-		}
+		code = drivers.CodeOf(class, code)
 	}
 	return status.Errorf(code, "site %q: %s", name, said.Message())
 }
@@ -147,7 +129,7 @@ func (c *Controller) ListSnapshots(ctx context.Context, r *csi.ListSnapshotsRequ
 func (c *Controller) ListVolumes(ctx context.Context, r *csi.ListVolumesRequest) (*csi.ListVolumesResponse, error) {
 	names, err := c.clouds.Names()
 	if err != nil {
-		return nil, openStatus(err)
+		return nil, drivers.OpenStatus(err)
 	}
 	if len(names) == 0 {
 		return &csi.ListVolumesResponse{}, nil
@@ -179,7 +161,7 @@ func (c *Controller) ListVolumes(ctx context.Context, r *csi.ListVolumesRequest)
 func (c *Controller) ControllerGetVolume(ctx context.Context, r *csi.ControllerGetVolumeRequest) (*csi.ControllerGetVolumeResponse, error) {
 	names, err := c.clouds.Names()
 	if err != nil {
-		return nil, openStatus(err)
+		return nil, drivers.OpenStatus(err)
 	}
 	var errs []error
 	for _, name := range names {

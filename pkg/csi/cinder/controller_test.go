@@ -9,21 +9,20 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	driver "k8s.io/cloud-provider-openstack/pkg/csi/cinder"
 	cpoerrors "k8s.io/cloud-provider-openstack/pkg/util/errors"
 
+	drivers "github.com/gardener/gardener-extension-provider-hybrid/pkg/csi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/csistub"
 )
 
 const (
@@ -33,8 +32,8 @@ const (
 
 var _ = Describe("Controller", func() {
 	var (
-		first, second *stub
-		file          configFile
+		first, second *csistub.Site
+		file          csistub.ConfigFile
 		controller    csi.ControllerClient
 	)
 	at := func(name string) map[string]string { return map[string]string{"cloud": name} }
@@ -61,24 +60,26 @@ var _ = Describe("Controller", func() {
 	}
 
 	BeforeEach(func() {
-		first, second = newStub(volume), newStub(nothing)
-		file = newConfigFile(first.section("first", "right"), second.section("second", "right"))
+		first, second = csistub.New(volume), csistub.New(nothing)
+		file = csistub.NewConfigFile(first.Section("first", "right"), second.Section("second", "right"))
 		d := driver.NewDriver(&driver.DriverOpts{ClusterID: cluster, WithTopology: true})
-		controller = csi.NewControllerClient(serve(Services{
-			Identity:   driver.NewIdentityServer(d),
-			Controller: NewController(d, NewClouds([]string{string(file)}, client.NewSessions()), cluster),
+		controller = csi.NewControllerClient(csistub.Connect(func(ctx context.Context, endpoint string) error {
+			return drivers.Serve(ctx, endpoint, drivers.Services{
+				Identity:   driver.NewIdentityServer(d),
+				Controller: NewController(d, drivers.NewClouds([]string{string(file)}, client.NewSessions(), Connect), cluster),
+			})
 		}))
 	})
 
 	It("asks the site of the request alone", func(ctx SpecContext) {
 		_, err := controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: volumeID, Secrets: at("first")})
 		Expect(err).NotTo(HaveOccurred())
-		Expect(first.logins.Load()).To(BeEquivalentTo(1))
-		Expect(second.logins.Load()).To(BeZero())
+		Expect(first.Logins.Load()).To(BeEquivalentTo(1))
+		Expect(second.Logins.Load()).To(BeZero())
 	})
 
 	It("serves a site while another does not answer", func(ctx SpecContext) {
-		first.down.Store(http.StatusServiceUnavailable)
+		first.Down.Store(http.StatusServiceUnavailable)
 		_, err := controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: volumeID, Secrets: at("first")})
 		Expect(status.Code(err)).To(Equal(codes.Unavailable))
 		_, err = controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: volumeID, Secrets: at("second")})
@@ -93,14 +94,14 @@ var _ = Describe("Controller", func() {
 	})
 
 	It("knows a site that came later", func(ctx SpecContext) {
-		third := newStub(nothing)
-		file.write(first.section("first", "right"), second.section("second", "right"), third.section("third", "right"))
+		third := csistub.New(nothing)
+		file.Write(first.Section("first", "right"), second.Section("second", "right"), third.Section("third", "right"))
 		_, err := controller.DeleteVolume(ctx, &csi.DeleteVolumeRequest{VolumeId: volumeID, Secrets: at("third")})
 		Expect(err).NotTo(HaveOccurred())
 	})
 
 	It("does not believe a proxy that a volume is gone", func(ctx SpecContext) {
-		second.serve = func(w http.ResponseWriter, _ *http.Request) {
+		second.Handle = func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Del("X-Openstack-Request-Id")
 			w.WriteHeader(http.StatusNotFound)
 		}
@@ -125,7 +126,7 @@ var _ = Describe("Controller", func() {
 				return fmt.Sprintf("{%q: %q}", key, of)
 			}
 			const csiMark = "cinder.csi.openstack.org/cluster"
-			first.serve = func(w http.ResponseWriter, r *http.Request) {
+			first.Handle = func(w http.ResponseWriter, r *http.Request) {
 				switch {
 				case r.Method != http.MethodGet:
 					changes = append(changes, r.Method)
@@ -217,11 +218,11 @@ var _ = Describe("Controller", func() {
 		}
 		Expect(ids).To(ConsistOf(volumeID))
 
-		file.write(first.section("first", "right"), second.section("second", "wrong"))
+		file.Write(first.Section("first", "right"), second.Section("second", "wrong"))
 		_, err := controller.ListVolumes(ctx, &csi.ListVolumesRequest{})
 		Expect(status.Code(err)).To(Equal(codes.Unavailable))
 
-		file.write("")
+		file.Write("")
 		answer, err := controller.ListVolumes(ctx, &csi.ListVolumesRequest{})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(answer.Entries).To(BeEmpty())
@@ -234,22 +235,16 @@ var _ = Describe("Controller", func() {
 		_, err = controller.ControllerGetVolume(ctx, &csi.ControllerGetVolumeRequest{VolumeId: "other"})
 		Expect(status.Code(err)).To(Equal(codes.NotFound))
 
-		file.write(first.section("first", "wrong"), second.section("second", "right"))
+		file.Write(first.Section("first", "wrong"), second.Section("second", "right"))
 		_, err = controller.ControllerGetVolume(ctx, &csi.ControllerGetVolumeRequest{VolumeId: volumeID})
 		Expect(status.Code(err)).To(Equal(codes.Unavailable))
 	})
 
 	It("says what it can do without a site", func(ctx SpecContext) {
-		file.write("")
+		file.Write("")
 		answer, err := controller.ControllerGetCapabilities(ctx, &csi.ControllerGetCapabilitiesRequest{})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(answer.Capabilities).NotTo(BeEmpty())
-	})
-
-	It("survives a request that panics", func(ctx SpecContext) {
-		info := &grpc.UnaryServerInfo{FullMethod: "/csi.v1.Controller/CreateVolume"}
-		_, err := intercept(ctx, nil, info, func(context.Context, any) (any, error) { panic("nil") })
-		Expect(status.Code(err)).To(Equal(codes.Internal))
 	})
 })
 
@@ -275,30 +270,3 @@ var _ = DescribeTable("The class of an error",
 	Entry("of time", fmt.Errorf("wait: %w", context.DeadlineExceeded), platform.ClassTransient),
 	Entry("of the session", platform.NewError(platform.ClassUnauthenticated, "m"), platform.ClassUnauthenticated),
 )
-
-var _ = Describe("Serve", func() {
-	DescribeTable("needs an endpoint",
-		func(ctx SpecContext, endpoint string) {
-			Expect(Serve(ctx, endpoint, Services{})).To(MatchError(ContainSubstring("endpoint")))
-		},
-		Entry("none", ""), Entry("a path", "/csi.sock"), Entry("another protocol", "http://localhost"), Entry("no path", "unix://"),
-	)
-})
-
-// serve serves until the spec ends and returns a connection.
-func serve(services Services) *grpc.ClientConn {
-	GinkgoHelper()
-	socket := filepath.Join(GinkgoT().TempDir(), "csi.sock")
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error)
-	go func() { done <- Serve(ctx, "unix://"+socket, services) }()
-	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() {
-		Expect(connection.Close()).To(Succeed())
-		cancel()
-		Expect(<-done).To(Succeed())
-	})
-	return connection
-}

@@ -17,7 +17,7 @@ import (
 	library "k8s.io/cloud-provider-openstack/pkg/csi/cinder/openstack"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/csi/cinder"
+	drivers "github.com/gardener/gardener-extension-provider-hybrid/pkg/csi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
@@ -45,10 +45,10 @@ var _ = Describe("Configuration of the driver", func() {
 		second.Site.Profile.RequestTimeout = &metav1.Duration{Duration: 90 * time.Second}
 		second.Site.Credentials = site.Credentials{"applicationCredentialID": "id", "applicationCredentialSecret": "s"}
 
-		config, err := cinder.ReadConfig([]string{render(first, second)})
+		config, err := drivers.ReadConfig([]string{render(first, second)})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(config.BlockStorage).To(Equal(library.BlockStorageOpts{IgnoreVolumeAZ: true}))
-		Expect(config.Sites).To(Equal(map[string]cinder.SiteConfig{
+		Expect(config.Sites).To(Equal(map[string]drivers.SiteConfig{
 			"cloud": {Connection: client.ConnectionOf(first.Site.Profile), ProjectID: "6a0f1f5e0c5a4d598a0b6f5d6b1d3e21",
 				Credentials: first.Site.Credentials},
 			"burst": {Connection: client.ConnectionOf(second.Site.Profile), Credentials: second.Site.Credentials},
@@ -84,7 +84,7 @@ var _ = Describe("Configuration of the driver", func() {
 			theirs, err := library.GetConfigFromFiles([]string{path})
 			Expect(err).NotTo(HaveOccurred())
 			Expect(theirs.Global["cloud"].Password).To(Equal(value))
-			ours, err := cinder.ReadConfig([]string{path})
+			ours, err := drivers.ReadConfig([]string{path})
 			Expect(err).NotTo(HaveOccurred())
 			Expect(ours.Sites["cloud"].Credentials).To(HaveKeyWithValue("password", value))
 		},
@@ -160,7 +160,7 @@ var _ = Describe("Configuration of the driver", func() {
 			HaveSuffix("; it has no volumes until they can be used"))))
 		path := filepath.Join(GinkgoT().TempDir(), "cloud.conf")
 		Expect(os.WriteFile(path, []byte(storage.Files["cloud.conf"]), 0o600)).To(Succeed())
-		config, err := cinder.ReadConfig([]string{path})
+		config, err := drivers.ReadConfig([]string{path})
 		Expect(err).NotTo(HaveOccurred())
 		Expect(config.Sites["cloud"].Connection.AuthURL).To(Equal("https://cloud.example.com/v3"),
 			"volumes of an unknown site would look as if they were gone")

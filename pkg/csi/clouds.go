@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package cinder
+package csi
 
 import (
 	"bytes"
@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	library "k8s.io/cloud-provider-openstack/pkg/csi/cinder/openstack"
-	"k8s.io/cloud-provider-openstack/pkg/util/metadata"
 	"k8s.io/klog/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
@@ -27,11 +25,15 @@ const (
 	maxBackoff = 30 * time.Second
 )
 
+// Connect returns what a driver uses at a site, with the session of the site.
+type Connect[C any] func(ctx context.Context, session *client.Session, config *Config, site *SiteConfig) (C, error)
+
 // Clouds holds the sites of the configuration. A site is opened when a request needs it, and again after its configuration changed or it
 // could not be opened. It is safe for concurrent use.
-type Clouds struct {
+type Clouds[C any] struct {
 	paths    []string
 	sessions *client.Sessions
+	connect  Connect[C]
 	now      func() time.Time
 
 	mutex     sync.Mutex
@@ -50,12 +52,12 @@ type backoff struct {
 }
 
 // NewClouds returns the sites of the configuration in the files. It does not read the files or connect to the sites.
-func NewClouds(paths []string, sessions *client.Sessions) *Clouds {
-	return &Clouds{paths: paths, sessions: sessions, now: time.Now, backoffs: map[string]backoff{}}
+func NewClouds[C any](paths []string, sessions *client.Sessions, connect Connect[C]) *Clouds[C] {
+	return &Clouds[C]{paths: paths, sessions: sessions, connect: connect, now: time.Now, backoffs: map[string]backoff{}}
 }
 
 // Names returns the sorted names of the sites.
-func (c *Clouds) Names() ([]string, error) {
+func (c *Clouds[C]) Names() ([]string, error) {
 	config, _, err := c.current()
 	if err != nil {
 		return nil, err
@@ -65,41 +67,43 @@ func (c *Clouds) Names() ([]string, error) {
 
 // Open returns the cloud of a site. The error is of ClassNotFound if the configuration lacks the site. A site that could not be opened is
 // not tried again before its backoff ends, unless the configuration changed.
-func (c *Clouds) Open(ctx context.Context, name string) (library.IOpenStack, error) {
+func (c *Clouds[C]) Open(ctx context.Context, name string) (C, error) {
+	var none C
 	config, contents, err := c.current()
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	s, ok := config.Sites[name]
 	if !ok {
-		return nil, platform.NewError(platform.ClassNotFound, "the configuration has no site %q", name)
+		return none, platform.NewError(platform.ClassNotFound, "the configuration has no site %q", name)
 	}
 	if s.Err != nil {
-		return nil, s.Err
+		return none, s.Err
 	}
 	if err := c.inBackoff(name, contents); err != nil {
-		return nil, err
+		return none, err
 	}
 	began := c.now()
-	cloud, err := c.open(ctx, name, s, config)
+	cloud, err := c.open(ctx, name, &s, config)
 	c.record(ctx, name, contents, began, err)
 	return cloud, platform.InSite(name, err)
 }
 
-func (c *Clouds) open(ctx context.Context, name string, s SiteConfig, config *Config) (library.IOpenStack, error) {
+func (c *Clouds[C]) open(ctx context.Context, name string, s *SiteConfig, config *Config) (C, error) {
+	var none C
 	session, err := c.sessions.Get(ctx, name, s.Connection, s.Credentials)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if err := session.CheckScope(s.Region, s.ProjectID); err != nil {
-		return nil, err
+		return none, err
 	}
-	return cloudOf(ctx, session, config)
+	return c.connect(ctx, session, config, s)
 }
 
 // current returns the configuration and the contents of its files. If they are unreadable or invalid, the last configuration stays in
 // effect.
-func (c *Clouds) current() (*Config, [][]byte, error) {
+func (c *Clouds[C]) current() (*Config, [][]byte, error) {
 	contents, err := readFiles(c.paths)
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -125,7 +129,7 @@ func (c *Clouds) current() (*Config, [][]byte, error) {
 }
 
 // inBackoff returns the last error of a site that must not be tried again yet, or nil.
-func (c *Clouds) inBackoff(name string, contents [][]byte) error {
+func (c *Clouds[C]) inBackoff(name string, contents [][]byte) error {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	p, ok := c.backoffs[name]
@@ -140,7 +144,7 @@ func (c *Clouds) inBackoff(name string, contents [][]byte) error {
 }
 
 // record records the result of an attempt to open the site. Canceled attempts say nothing about the site.
-func (c *Clouds) record(ctx context.Context, name string, contents [][]byte, began time.Time, err error) {
+func (c *Clouds[C]) record(ctx context.Context, name string, contents [][]byte, began time.Time, err error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	p, ok := c.backoffs[name]
@@ -157,41 +161,4 @@ func (c *Clouds) record(ctx context.Context, name string, contents [][]byte, beg
 	klog.ErrorS(err, "Failed to open site", "site", name)
 	length := min(max(minBackoff, 2*p.length), maxBackoff)
 	c.backoffs[name] = backoff{contents: contents, until: c.now().Add(length), length: length, err: err}
-}
-
-// cloudKey is the key of a cloud among the values of its session.
-type cloudKey struct {
-	blockStorage library.BlockStorageOpts
-	metadata     metadata.Opts
-}
-
-// cloudOf returns the library's cloud with our session. Its constructor would log in on its own, without a timeout, and writes to an
-// unguarded global map. So the constructor's fields are set here.
-func cloudOf(ctx context.Context, session *client.Session, config *Config) (library.IOpenStack, error) {
-	compute, err := session.Compute(ctx)
-	if err != nil {
-		return nil, err
-	}
-	volume, err := session.Volume(ctx)
-	if err != nil {
-		return nil, err
-	}
-	_, endpoints := session.Provider()
-	made := session.Value(cloudKey{config.BlockStorage, config.Metadata}, func() any {
-		cloud := &library.OpenStack{}
-		if err := client.SetFields(cloud, map[string]any{
-			"compute":      compute,
-			"blockstorage": volume,
-			"bsOpts":       config.BlockStorage,
-			"epOpts":       endpoints,
-			"metadataOpts": config.Metadata,
-		}); err != nil {
-			return err
-		}
-		return cloud
-	})
-	if err, ok := made.(error); ok {
-		return nil, err
-	}
-	return made.(library.IOpenStack), nil
 }

@@ -2,7 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package cinder
+// Package csi is what the CSI drivers for OpenStack share: they serve all sites of a shoot in one process, open sites on demand, and
+// distinguish temporary from permanent errors.
+package csi
 
 import (
 	"context"

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package cinder
+package csi
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// Config is the parsed configuration.
+// Config is the parsed configuration of all drivers.
 type Config struct {
 	// Sites maps names to sites. A site with an invalid section has an error.
 	Sites map[string]SiteConfig
@@ -40,6 +40,10 @@ type SiteConfig struct {
 	ProjectID string
 	// Region is the region with the volumes. A connection to another one is rejected. Default: that of the connection.
 	Region string
+	// ShareNetworkID is the ID of the share network of the shoot. Default: the site has no shares.
+	ShareNetworkID string
+	// ShareClients are the ranges of the nodes, which may mount shares.
+	ShareClients []string
 	// Credentials are the credentials for the site's project.
 	Credentials site.Credentials
 	// Err is the error of an invalid section. It is of ClassConfiguration.
@@ -76,6 +80,8 @@ type section struct {
 	ProxyURL       string   `gcfg:"proxy-url"`
 	NoProxy        []string `gcfg:"no-proxy"`
 	RequestTimeout string   `gcfg:"request-timeout"`
+	ShareNetworkID string   `gcfg:"share-network-id"`
+	ShareClients   []string `gcfg:"share-client"`
 }
 
 // ReadConfig reads the files in order; later ones take precedence.
@@ -121,10 +127,12 @@ func parse(paths []string, contents [][]byte) (config *Config, err error) {
 
 func (s *section) site(name string) SiteConfig {
 	config := SiteConfig{
-		Connection:  v1alpha1.OpenStackConnection{AuthURL: s.AuthURL, Region: s.Region, EndpointType: s.EndpointType},
-		ProjectID:   s.ProjectID,
-		Region:      s.ShootRegion,
-		Credentials: site.Credentials{},
+		Connection:     v1alpha1.OpenStackConnection{AuthURL: s.AuthURL, Region: s.Region, EndpointType: s.EndpointType},
+		ProjectID:      s.ProjectID,
+		Region:         s.ShootRegion,
+		ShareNetworkID: s.ShareNetworkID,
+		ShareClients:   s.ShareClients,
+		Credentials:    site.Credentials{},
 	}
 	for key, value := range map[string]string{
 		"domainName":                  s.DomainName,

@@ -2,58 +2,85 @@
 //
 // SPDX-License-Identifier: Apache-2.0
 
-package cinder
+package csi
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	library "k8s.io/cloud-provider-openstack/pkg/csi/cinder/openstack"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/csistub"
 )
+
+// opened is what a site was opened with.
+type opened struct {
+	session *client.Session
+	config  *Config
+}
+
+func connect(_ context.Context, session *client.Session, config *Config, _ *SiteConfig) (*opened, error) {
+	return &opened{session, config}, nil
+}
+
+// clock is a time that passes when it is told to.
+type clock struct {
+	at time.Time
+}
+
+func (c *clock) pass(d time.Duration) { c.at = c.at.Add(d) }
+
+func (c *clock) now() time.Time { return c.at }
+
+// canceled is a context that has ended.
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
 
 var _ = Describe("Clouds", func() {
 	var (
-		up, down *stub
-		file     configFile
-		clouds   *Clouds
+		up, down *csistub.Site
+		file     csistub.ConfigFile
+		clouds   *Clouds[*opened]
 		passing  *clock
 	)
 
 	BeforeEach(func() {
-		up, down = newStub(nil), newStub(nil)
-		file = newConfigFile(up.section("up", "right"), down.section("down", "right"), "[BlockStorage]\nignore-volume-az=true\n")
+		up, down = csistub.New(nil), csistub.New(nil)
+		file = csistub.NewConfigFile(up.Section("up", "right"), down.Section("down", "right"), "[BlockStorage]\nignore-volume-az=true\n")
 		passing = &clock{at: time.Now()}
-		clouds = NewClouds([]string{string(file)}, client.NewSessions())
+		clouds = NewClouds([]string{string(file)}, client.NewSessions(), connect)
 		clouds.now = passing.now
 	})
 
 	It("opens a site when it is needed, once", func(ctx SpecContext) {
-		Expect(up.logins.Load()).To(BeZero())
+		Expect(up.Logins.Load()).To(BeZero())
 		cloud, err := clouds.Open(ctx, "up")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(cloud.GetBlockStorageOpts().IgnoreVolumeAZ).To(BeTrue())
+		Expect(cloud.config.BlockStorage.IgnoreVolumeAZ).To(BeTrue())
 		again, err := clouds.Open(ctx, "up")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(again).To(BeIdenticalTo(cloud))
-		Expect(up.logins.Load()).To(BeEquivalentTo(1))
-		Expect(down.logins.Load()).To(BeZero())
+		Expect(again.session).To(BeIdenticalTo(cloud.session))
+		Expect(up.Logins.Load()).To(BeEquivalentTo(1))
+		Expect(down.Logins.Load()).To(BeZero())
 		Expect(clouds.Names()).To(Equal([]string{"down", "up"}))
 	})
 
 	It("leaves a site alone that does not answer, for longer and longer, and opens it when it does", func(ctx SpecContext) {
-		down.down.Store(http.StatusServiceUnavailable)
+		down.Down.Store(http.StatusServiceUnavailable)
 		attempts := func() int32 {
-			before := down.logins.Load()
+			before := down.Logins.Load()
 			_, err := clouds.Open(ctx, "down")
 			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
 			Expect(err).To(MatchError(ContainSubstring(`site "down"`)))
-			return down.logins.Load() - before
+			return down.Logins.Load() - before
 		}
 		for _, pause := range []time.Duration{1, 2, 4, 8, 16, 30, 30} {
 			Expect(attempts()).To(BeNumerically(">", 0))
@@ -65,38 +92,38 @@ var _ = Describe("Clouds", func() {
 		_, err := clouds.Open(ctx, "up")
 		Expect(err).NotTo(HaveOccurred())
 
-		down.down.Store(0)
+		down.Down.Store(0)
 		_, err = clouds.Open(ctx, "down")
 		Expect(err).NotTo(HaveOccurred())
 
 		By("beginning with the shortest pause the next time")
-		file.write(up.section("up", "right"), down.section("down", "wrong"))
+		file.Write(up.Section("up", "right"), down.Section("down", "wrong"))
 		_, err = clouds.Open(ctx, "down")
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
 		passing.pass(minBackoff + time.Millisecond)
-		before := down.logins.Load()
+		before := down.Logins.Load()
 		_, err = clouds.Open(ctx, "down")
 		Expect(err).To(HaveOccurred())
-		Expect(down.logins.Load()).To(BeNumerically(">", before))
+		Expect(down.Logins.Load()).To(BeNumerically(">", before))
 	})
 
 	It("opens a site at once when its configuration changed, and keeps the others", func(ctx SpecContext) {
-		file.write(up.section("up", "right"), down.section("down", "wrong"))
+		file.Write(up.Section("up", "right"), down.Section("down", "wrong"))
 		other, err := clouds.Open(ctx, "up")
 		Expect(err).NotTo(HaveOccurred())
 		_, err = clouds.Open(ctx, "down")
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassUnauthenticated))
 		Expect(err).NotTo(MatchError(ContainSubstring("wrong")))
 
-		file.write(up.section("up", "right"), down.section("down", "right"))
+		file.Write(up.Section("up", "right"), down.Section("down", "right"))
 		_, err = clouds.Open(ctx, "down")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(clouds.Open(ctx, "up")).To(BeIdenticalTo(other))
-		Expect(up.logins.Load()).To(BeEquivalentTo(1))
+		Expect(clouds.Open(ctx, "up")).To(HaveField("session", BeIdenticalTo(other.session)))
+		Expect(up.Logins.Load()).To(BeEquivalentTo(1))
 	})
 
 	It("refuses credentials of another project than that of the volumes", func(ctx SpecContext) {
-		file.write(up.section("up", "right"), "project-id=own\n", down.section("down", "right"), "project-id=former\n")
+		file.Write(up.Section("up", "right"), "project-id=own\n", down.Section("down", "right"), "project-id=former\n")
 		_, err := clouds.Open(ctx, "up")
 		Expect(err).NotTo(HaveOccurred())
 		_, err = clouds.Open(ctx, "down")
@@ -108,20 +135,20 @@ var _ = Describe("Clouds", func() {
 	It("keeps the last configuration while the files are wrong", func(ctx SpecContext) {
 		_, err := clouds.Open(ctx, "up")
 		Expect(err).NotTo(HaveOccurred())
-		file.write("[Global")
+		file.Write("[Global")
 		_, err = clouds.Open(ctx, "up")
 		Expect(err).NotTo(HaveOccurred())
 		_, err = clouds.Open(ctx, "down")
 		Expect(err).NotTo(HaveOccurred())
 
-		file.write(up.section("up", "right"))
+		file.Write(up.Section("up", "right"))
 		_, err = clouds.Open(ctx, "down")
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound))
 		Expect(clouds.Names()).To(Equal([]string{"up"}))
 	})
 
 	It("fails while there has been no configuration", func(ctx SpecContext) {
-		clouds = NewClouds([]string{"/nowhere/cloud.conf"}, client.NewSessions())
+		clouds = NewClouds([]string{"/nowhere/cloud.conf"}, client.NewSessions(), connect)
 		_, err := clouds.Open(ctx, "up")
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
 		_, err = clouds.Names()
@@ -141,7 +168,7 @@ var _ = Describe("Clouds", func() {
 			group.Go(func() {
 				defer GinkgoRecover()
 				if i%5 == 0 {
-					down.down.Store(int32(i % 2 * http.StatusServiceUnavailable))
+					down.Down.Store(int32(i % 2 * http.StatusServiceUnavailable))
 				}
 				for _, name := range []string{"up", "down"} {
 					if _, err := clouds.Open(ctx, name); name == "up" {
@@ -151,18 +178,6 @@ var _ = Describe("Clouds", func() {
 			})
 		}
 		group.Wait()
-		Expect(up.logins.Load()).To(BeEquivalentTo(1))
-	})
-})
-
-var _ = Describe("The library's cloud", func() {
-	It("has the fields that are set", func() {
-		cloud := &library.OpenStack{}
-		Expect(client.SetFields(cloud, map[string]any{"bsOpts": library.BlockStorageOpts{NodeVolumeAttachLimit: 7}})).To(Succeed())
-		Expect(cloud.GetBlockStorageOpts().NodeVolumeAttachLimit).To(BeEquivalentTo(7))
-		err := client.SetFields(cloud, map[string]any{"compute": "a string"})
-		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
-		err = client.SetFields(cloud, map[string]any{"nothing": "a string"})
-		Expect(err).To(MatchError(ContainSubstring(`no field "nothing" of type string`)))
+		Expect(up.Logins.Load()).To(BeEquivalentTo(1))
 	})
 })
