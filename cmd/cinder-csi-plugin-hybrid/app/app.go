@@ -9,27 +9,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net"
-	"net/http"
-	"time"
 
 	"github.com/spf13/cobra"
 	driver "k8s.io/cloud-provider-openstack/pkg/csi/cinder"
 	librarymetrics "k8s.io/cloud-provider-openstack/pkg/metrics"
 	"k8s.io/cloud-provider-openstack/pkg/util/metadata"
 	"k8s.io/cloud-provider-openstack/pkg/util/mount"
-	"k8s.io/component-base/metrics/legacyregistry"
 	_ "k8s.io/component-base/metrics/prometheus/version" // for version metric registration
-	"k8s.io/klog/v2"
 
 	drivers "github.com/gardener/gardener-extension-provider-hybrid/pkg/csi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/csi/cinder"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
-
-// headerTimeout limits how long a client of the metrics may take to send its headers.
-const headerTimeout = 10 * time.Second
 
 // options are the flags, named as in cloud-provider-openstack's driver.
 type options struct {
@@ -75,7 +66,8 @@ func (o *options) run(ctx context.Context) error {
 	if o.controller && len(o.cloudConfigs) == 0 {
 		return errors.New("--cloud-config is required for the controller service")
 	}
-	if err := serveMetrics(ctx, o.httpEndpoint); err != nil {
+	librarymetrics.RegisterMetrics("cinder-csi")
+	if err := drivers.ServeMetrics(ctx, o.httpEndpoint); err != nil {
 		return err
 	}
 	d := driver.NewDriver(&driver.DriverOpts{ClusterID: o.cluster, WithTopology: o.withTopology})
@@ -93,29 +85,4 @@ func (o *options) run(ctx context.Context) error {
 			config.BlockStorage, o.additionalTopologies)
 	}
 	return drivers.Serve(ctx, o.endpoint, services)
-}
-
-// serveMetrics serves metrics at the address until ctx is done.
-func serveMetrics(ctx context.Context, address string) error {
-	librarymetrics.RegisterMetrics("cinder-csi")
-	if err := legacyregistry.Registerer().Register(platform.RequestDuration); err != nil {
-		return err
-	}
-	if address == "" {
-		return nil
-	}
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return err
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/metrics", legacyregistry.HandlerWithReset())
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout}
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	go func() {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			klog.ErrorS(err, "Metrics server failed")
-		}
-	}()
-	return nil
 }

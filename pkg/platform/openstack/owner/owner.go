@@ -181,6 +181,20 @@ func (o Owner) IsForeignServer(metadata map[string]string) bool {
 	return metadata[MetadataShoot] != "" && metadata[MetadataShoot] != o.Shoot
 }
 
+// metadataShareCluster is the metadata key of shares with the technical ID of the shoot. The Manila CSI driver of cloud-provider-openstack
+// sets it, too.
+const metadataShareCluster = "manila.csi.openstack.org/cluster"
+
+// ShareMetadata marks shares.
+func (o Owner) ShareMetadata() map[string]string {
+	return map[string]string{metadataShareCluster: o.Shoot}
+}
+
+// OwnsShare reports whether a share with the metadata is ours.
+func (o Owner) OwnsShare(metadata map[string]string) bool {
+	return metadata[metadataShareCluster] == o.Shoot
+}
+
 // metadataCluster is the metadata key for the name of the cluster that the Cinder CSI driver sets on volumes.
 const metadataCluster = "cinder.csi.openstack.org/cluster"
 
