@@ -25,6 +25,10 @@ const (
 	ImageNameVSphereCSISyncer = "vsphere-csi-syncer"
 	// ImageNameCinderCSIPlugin is the image of the CSI driver for Cinder.
 	ImageNameCinderCSIPlugin = "cinder-csi-plugin-hybrid"
+	// ImageNameManilaCSIPlugin is the image of the CSI driver for Manila.
+	ImageNameManilaCSIPlugin = "manila-csi-plugin-hybrid"
+	// ImageNameNFSCSIPlugin is the image of the CSI driver that mounts NFS shares on nodes.
+	ImageNameNFSCSIPlugin = "nfs-csi-plugin"
 	// ImageNameCSIProvisioner is the image of the sidecar that makes and deletes volumes.
 	ImageNameCSIProvisioner = "csi-provisioner"
 	// ImageNameCSIAttacher is the image of the sidecar that attaches volumes.

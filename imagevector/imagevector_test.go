@@ -43,6 +43,7 @@ var _ = Describe("ImageVector", func() {
 		Entry("driver", ImageNameMachineControllerManagerDriver),
 		Entry("cloud-controller-manager", ImageNameCloudControllerManager),
 		Entry("CSI driver for Cinder", ImageNameCinderCSIPlugin),
+		Entry("CSI driver for Manila", ImageNameManilaCSIPlugin),
 	)
 
 	DescribeTable("the provisioner is one that knows the Kubernetes version of the shoot",

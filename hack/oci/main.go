@@ -52,6 +52,7 @@ var specs = []imageSpec{
 	{Name: "cloud-controller-manager-hybrid", Title: "cloud-controller-manager for shoots of type hybrid"},
 	{Name: "static-host-operator", Title: "Operator of own hosts"},
 	{Name: "cinder-csi-plugin-hybrid", Title: "CSI driver of Cinder for shoots of type hybrid", Root: true, Tools: &fileSystemTools},
+	{Name: "manila-csi-plugin-hybrid", Title: "CSI driver of Manila for shoots of type hybrid"},
 }
 
 // options are the command line.

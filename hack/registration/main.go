@@ -67,7 +67,8 @@ func (r registration) Ref(chart string) string {
 
 // Own are the images of this project that shoots run.
 func (registration) Own() []string {
-	return []string{"machine-controller-manager-provider-hybrid", "cloud-controller-manager-hybrid", "cinder-csi-plugin-hybrid"}
+	return []string{"machine-controller-manager-provider-hybrid", "cloud-controller-manager-hybrid", "cinder-csi-plugin-hybrid",
+		"manila-csi-plugin-hybrid"}
 }
 
 func pinned(tag, digest string) string {

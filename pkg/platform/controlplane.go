@@ -8,6 +8,7 @@ import (
 	"cmp"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -71,6 +72,8 @@ type SubChart struct {
 	ControlPlaneImages, ShootImages []string
 	// AccessSecrets are the names of the service accounts of the shoot that its components in the seed use.
 	AccessSecrets []string
+	// Further is the chart of the Further storage driver, nil if the platform has none.
+	Further *SubChart
 }
 
 // Storage is the storage driver for the sites of a platform.
@@ -88,9 +91,12 @@ type Storage struct {
 	Classes []StorageClass
 	// SnapshotClasses are the classes of volume snapshots of all of the sites.
 	SnapshotClasses []SnapshotClass
+	// Further is the driver for another kind of volumes, nil if there is none. It uses the Files of this one and has none itself, and nodes do
+	// not wait for it.
+	Further *Storage
 }
 
-// StorageClass is a StorageClass of a shoot. Volumes are bound when their first pod is scheduled.
+// StorageClass is a StorageClass of a shoot.
 type StorageClass struct {
 	// Name is the name of the class.
 	Name string `json:"name"`
@@ -98,6 +104,8 @@ type StorageClass struct {
 	Site string `json:"site"`
 	// SiteDefault is true for the default class of the site.
 	SiteDefault bool `json:"-"`
+	// NeverDefault is true for a class that claims must name.
+	NeverDefault bool `json:"-"`
 	// Provisioner is the name of the provisioner.
 	Provisioner string `json:"provisioner"`
 	// Parameters are those of the provisioner.
@@ -108,6 +116,8 @@ type StorageClass struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// Annotations are further annotations of the class.
 	Annotations map[string]string `json:"annotations,omitempty"`
+	// VolumeBindingMode is when volumes are bound. Default: when their first pod is scheduled.
+	VolumeBindingMode storagev1.VolumeBindingMode `json:"volumeBindingMode,omitempty"`
 	// AllowVolumeExpansion says whether volumes can grow.
 	AllowVolumeExpansion bool `json:"allowVolumeExpansion"`
 	// AllowedTopologies restrict volumes to nodes of the site.

@@ -102,6 +102,7 @@ var _ = Describe("Goroutines", func() {
 		harmless := map[string]string{
 			"pkg/cloudprovider/manager.go":                  "controllers recover from panics, and what they call is recovered by call and open",
 			"pkg/cloudprovider/services.go":                 "the same",
+			"pkg/csi/metrics.go":                            "net/http recovers from panics of handlers",
 			"pkg/controller/sitehealth/probers.go":          "asks with platform.Ask",
 			"pkg/controller/sitehealth/inspectors.go":       "asks with platform.Ask",
 			"pkg/controller/worker/waiting.go":              "reads from the seed",

@@ -28,7 +28,7 @@ const toy v1alpha1.Platform = "toy"
 var (
 	// foldersOfPlatforms are those of one platform alone, beside pkg/platform/<name>.
 	foldersOfPlatforms = map[v1alpha1.Platform][]string{
-		v1alpha1.PlatformOpenStack: {"pkg/backup/swift", "pkg/csi", "cmd/cinder-csi-plugin-hybrid"},
+		v1alpha1.PlatformOpenStack: {"pkg/backup/swift", "pkg/csi", "cmd/cinder-csi-plugin-hybrid", "cmd/manila-csi-plugin-hybrid"},
 		v1alpha1.PlatformVSphere:   {"pkg/apis/hybrid/vspherecsi"},
 		v1alpha1.PlatformMetal:     {"pkg/statichost"},
 		toy:                        {"test/toyplatform"},

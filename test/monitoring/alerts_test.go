@@ -272,6 +272,7 @@ var faults = map[string][]fault{
 		down("CloudControllerManagerDown", "cloud-controller-manager", "metrics"),
 		down("MachineDriverDown", "machine-controller-manager-provider-hybrid", "metrics"),
 		down("CSICinderControllerDown", "csi-cinder-controller", "metrics"),
+		down("CSIManilaControllerDown", "csi-manila-controller", "metrics"),
 		down("CSISnapshotControllerDown", "csi-snapshot-controller", "metrics"),
 		down("CSIVSphereControllerDown", "csi-vsphere-controller", "metrics"),
 		down("CSIVSphereSyncerDown", "csi-vsphere-controller", "syncer"),

@@ -71,8 +71,12 @@ func accessSecrets(platforms platform.Registry[platform.ControlPlane]) func(name
 func storageCharts(platforms platform.Registry[platform.ControlPlane]) []platform.SubChart {
 	var result []platform.SubChart
 	for _, name := range platforms.Platforms() {
-		if c := platforms[name].StorageChart(); c.Name != "" {
+		c := platforms[name].StorageChart()
+		if c.Name != "" {
 			result = append(result, c)
+		}
+		if c.Further != nil {
+			result = append(result, *c.Further)
 		}
 	}
 	return result

@@ -42,7 +42,9 @@ type fakePlatform struct {
 	// credentialsErr are the mistakes in the credentials of sites.
 	credentialsErr map[string]error
 	storageErr     error
-	noStorage      bool
+	// further is a second storage driver.
+	further   *platform.Storage
+	noStorage bool
 	// stored are the sites that storage was asked for.
 	stored []platform.ControlPlaneSite
 }
@@ -81,7 +83,7 @@ func (f *fakePlatform) Storage(sites []platform.ControlPlaneSite) (*platform.Sto
 	if f.storageErr != nil || f.noStorage {
 		return nil, f.storageErr
 	}
-	storage := &platform.Storage{CSIDriver: f.driver, ControlPlane: map[string]any{"a": "seed"}, Shoot: map[string]any{"a": "shoot"}}
+	storage := &platform.Storage{Further: f.further, CSIDriver: f.driver, ControlPlane: map[string]any{"a": "seed"}, Shoot: map[string]any{"a": "shoot"}}
 	var errs []error
 	for _, s := range sites {
 		if err := f.credentialsErr[s.Site.Name]; err != nil {
@@ -108,7 +110,11 @@ func (f *fakePlatform) Storage(sites []platform.ControlPlaneSite) (*platform.Sto
 }
 
 func (f *fakePlatform) StorageChart() platform.SubChart {
-	return platform.SubChart{Name: "csi-" + string(f.name), AccessSecrets: []string{"csi-" + string(f.name) + "-controller"}}
+	chart := platform.SubChart{Name: "csi-" + string(f.name), AccessSecrets: []string{"csi-" + string(f.name) + "-controller"}}
+	if f.further != nil {
+		chart.Further = &platform.SubChart{Name: "csi-further", AccessSecrets: []string{"csi-further-controller"}}
+	}
+	return chart
 }
 
 // fixture is a shoot on the sites cloud, cloud2 and racks with a pool on each.

@@ -5,6 +5,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -104,6 +105,9 @@ func (p *planner) storages(sites controlPlaneSites, deployed map[string]map[stri
 		ofCredentials, errs = append(ofCredentials, mistakes...), append(errs, others...)
 		if len(others) == 0 && found != nil {
 			result = append(result, storage{Storage: found, platform: name, chart: chart})
+			if found.Further != nil {
+				result = append(result, storage{Storage: found.Further, platform: name, chart: *chart.Further})
+			}
 		}
 	}
 	return result, errors.Join(ofCredentials...), errors.Join(errs...)
@@ -117,7 +121,7 @@ func (p *planner) cloudControllers(region, shoot string, plan *plan) (*v1alpha1.
 		errs    []error
 	)
 	for _, s := range plan.storages {
-		drivers[s.platform] = s.CSIDriver
+		drivers[s.platform] = cmp.Or(drivers[s.platform], s.CSIDriver)
 	}
 	for _, s := range plan.sites {
 		controller, err := p.cloudController(&s, drivers[s.Site.Platform])

@@ -65,6 +65,25 @@ var _ = Describe("What a shoot gets", func() {
 		Expect(p.storages).To(HaveLen(1))
 	})
 
+	It("should have a further storage driver, which nodes do not wait for and whose class is never the default", func(ctx SpecContext) {
+		f.openStack.further = &platform.Storage{CSIDriver: "further.example.com", Classes: []platform.StorageClass{
+			{Name: "shares", Site: "cloud", SiteDefault: true, NeverDefault: true}}}
+		p, err := f.plan(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		var names []string
+		for _, s := range p.storages {
+			names = append(names, s.chart.Name)
+		}
+		Expect(names).To(ContainElements("csi-openstack", "csi-further"))
+		Expect(p.controllers.Sites[0].CSIDrivers).To(Equal([]string{"cinder.example.com"}))
+		Expect(p.storageClassesValues().StorageClasses).To(ContainElements(
+			And(HaveField("Name", "fast"), HaveField("Default", true)), And(HaveField("Name", "shares"), HaveField("Default", false))))
+		values, err := p.configValues()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(values.Secrets).NotTo(HaveKey("csi-further-config"))
+		Expect(StorageDeployments(f.platforms())).To(ContainElement("csi-further-controller"))
+	})
+
 	It("should be storage of a site whose pools are gone but whose machines are not", func(ctx SpecContext) {
 		f.zones = []string{"cloud-a"}
 		f.leave("cloud2", "racks")

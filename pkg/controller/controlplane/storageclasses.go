@@ -52,7 +52,7 @@ func (p *plan) defaultClass(classes []storageClass) *storageClass {
 	var first *storageClass
 	for i := range classes {
 		class := &classes[i]
-		if class.Site != p.defaultSite {
+		if class.Site != p.defaultSite || class.NeverDefault {
 			continue
 		}
 		if class.SiteDefault {

@@ -46,6 +46,36 @@ type ControlPlaneSite struct {
 	// LoadBalancer configures what serves Services of type LoadBalancer of the site. Default: Octavia at OpenStack sites, nothing at others.
 	// +optional
 	LoadBalancer *SiteLoadBalancer `json:"loadBalancer,omitempty"`
+	// Storage configures volumes of the site other than those of the CloudProfile's storage classes.
+	// +optional
+	Storage *SiteStorage `json:"storage,omitempty"`
+}
+
+// HasShares reports whether the site has volumes that are shares.
+func (s *ControlPlaneSite) HasShares() bool {
+	return s.Storage != nil && s.Storage.CSIManila != nil && s.Storage.CSIManila.Enabled
+}
+
+// SiteStorage configures volumes of a site.
+type SiteStorage struct {
+	// CSIManila configures volumes that are shares of Manila. It is supported at OpenStack sites only.
+	// +optional
+	CSIManila *CSIManila `json:"csiManila,omitempty"`
+}
+
+// CSIManila configures volumes that are NFS shares of Manila, which many pods can use at the same time.
+type CSIManila struct {
+	// Enabled is true if the site has the storage class manila-<site>. It requires openstack.shareNetwork.enabled of the site in the
+	// InfrastructureConfig.
+	Enabled bool `json:"enabled"`
+	// ShareType is the share type of Manila. Default: chosen by Manila.
+	// +optional
+	ShareType string `json:"shareType,omitempty"`
+}
+
+// ShareClass is the name of the storage class for shares of the site.
+func ShareClass(site string) string {
+	return "manila-" + site
 }
 
 // SiteLoadBalancer configures what serves Services of type LoadBalancer of a site. Exactly one field must be set.

@@ -5,6 +5,7 @@
 package validation
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -49,6 +50,9 @@ func ValidateControlPlaneConfig(config *v1alpha1.ControlPlaneConfig, infrastruct
 		if site.LoadBalancer != nil {
 			allErrs = append(allErrs, validateSiteLoadBalancer(site, helper.FindSite(profile, site.Name), pools, idxPath.Child("loadBalancer"))...)
 		}
+		if site.Storage != nil {
+			allErrs = append(allErrs, validateSiteStorage(site, infrastructure, profile, idxPath.Child("storage"))...)
+		}
 	}
 	return allErrs
 }
@@ -61,6 +65,27 @@ func validateFeatureGates(config *v1alpha1.CloudControllerManagerConfig, fldPath
 	for _, gate := range slices.Sorted(maps.Keys(config.FeatureGates)) {
 		if !featureGateRegexp.MatchString(gate) {
 			allErrs = append(allErrs, field.Invalid(fldPath.Key(gate), gate, "must be the name of a feature gate"))
+		}
+	}
+	return allErrs
+}
+
+func validateSiteStorage(config *v1alpha1.ControlPlaneSite, infrastructure *v1alpha1.InfrastructureConfig,
+	profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList {
+	var used *v1alpha1.InfrastructureSite
+	if i := slices.IndexFunc(infrastructure.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == config.Name }); i >= 0 {
+		used = &infrastructure.Sites[i]
+	}
+	allErrs := validateAll(func(r rules) field.ErrorList {
+		return r.storage(config.Storage, used, helper.FindSite(profile, config.Name), fldPath)
+	})
+	if !config.HasShares() || profile == nil {
+		return allErrs
+	}
+	for _, site := range profile.Sites {
+		if slices.ContainsFunc(site.StorageClasses, func(c v1alpha1.StorageClass) bool { return c.Name == v1alpha1.ShareClass(config.Name) }) {
+			allErrs = append(allErrs, field.Forbidden(fldPath.Child("csiManila", "enabled"),
+				fmt.Sprintf("site %q has a storage class %q in the CloudProfile", site.Name, v1alpha1.ShareClass(config.Name))))
 		}
 	}
 	return allErrs

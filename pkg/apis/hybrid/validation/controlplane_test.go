@@ -20,6 +20,32 @@ var _ = Describe("#ValidateControlPlaneConfig", func() {
 		return config
 	}
 
+	withShareNetwork := func() *infrastructure {
+		config := oneSite()
+		config.Sites[0].OpenStack.ShareNetwork = &v1alpha1.OpenStackShareNetwork{Enabled: true}
+		return config
+	}
+	withShares := func(site string, enabled bool) *v1alpha1.ControlPlaneConfig {
+		return &v1alpha1.ControlPlaneConfig{DefaultSite: "cloud", Sites: []v1alpha1.ControlPlaneSite{{Name: site,
+			Storage: &v1alpha1.SiteStorage{CSIManila: &v1alpha1.CSIManila{Enabled: enabled}}}}}
+	}
+
+	It("should refuse shares at a site of another platform", func() {
+		Expect(ValidateControlPlaneConfig(withShares("racks", true), newRouted(), newProfile(), newNetworking(), field.NewPath("c"))).To(
+			haveProblems([]problem{{forbidden, "c.sites[0].storage.csiManila"}}))
+	})
+
+	It("should refuse shares if the CloudProfile has a class of their name", func() {
+		profile := newProfile()
+		for i := range profile.Sites {
+			if profile.Sites[i].Name == "cloud" {
+				profile.Sites[i].StorageClasses = append(profile.Sites[i].StorageClasses, v1alpha1.StorageClass{Name: "manila-cloud"})
+			}
+		}
+		Expect(ValidateControlPlaneConfig(withShares("cloud", true), withShareNetwork(), profile, newNetworking(), field.NewPath("c"))).To(
+			haveProblems([]problem{{forbidden, "c.sites[0].storage.csiManila.enabled"}}))
+	})
+
 	DescribeTable("configurations",
 		func(config *v1alpha1.ControlPlaneConfig, infrastructure func() *infrastructure, problems ...problem) {
 			Expect(ValidateControlPlaneConfig(config, infrastructure(), newProfile(), newNetworking(),
@@ -40,6 +66,9 @@ var _ = Describe("#ValidateControlPlaneConfig", func() {
 			oneSite,
 			problem{invalid, "c.cloudControllerManager.featureGates[a,b]"}),
 		Entry("site", &v1alpha1.ControlPlaneConfig{Sites: []v1alpha1.ControlPlaneSite{{Name: "cloud"}}}, oneSite),
+		Entry("shares", withShares("cloud", true), withShareNetwork),
+		Entry("shares that are disabled", withShares("cloud", false), oneSite),
+		Entry("shares without a share network", withShares("cloud", true), oneSite, problem{forbidden, "c.sites[0].storage.csiManila.enabled"}),
 		Entry("site that is not used", &v1alpha1.ControlPlaneConfig{Sites: []v1alpha1.ControlPlaneSite{{Name: "racks"}}}, oneSite,
 			problem{notSupported, "c.sites[0].name"}),
 		Entry("site without a name", &v1alpha1.ControlPlaneConfig{Sites: []v1alpha1.ControlPlaneSite{{}}}, oneSite,

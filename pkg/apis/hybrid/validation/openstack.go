@@ -349,6 +349,23 @@ func (openStack) loadBalancer(s *v1alpha1.ControlPlaneSite, site *v1alpha1.Cloud
 	}
 }
 
+// storage checks the settings of shares.
+func (openStack) storage(config *v1alpha1.SiteStorage, s *v1alpha1.InfrastructureSite, site *v1alpha1.CloudProfileSite,
+	fldPath *field.Path) field.ErrorList {
+	shares := config.CSIManila
+	fldPath = fldPath.Child("csiManila")
+	switch {
+	case shares == nil:
+		return nil
+	case site != nil && site.OpenStack == nil:
+		return field.ErrorList{field.Forbidden(fldPath, fmt.Sprintf("site %q is not an OpenStack site", site.Name))}
+	case shares.Enabled && s != nil && (s.OpenStack == nil || s.OpenStack.ShareNetwork == nil || !s.OpenStack.ShareNetwork.Enabled):
+		return field.ErrorList{field.Forbidden(fldPath.Child("enabled"),
+			"requires openstack.shareNetwork.enabled of the site in the infrastructureConfig")}
+	}
+	return nil
+}
+
 func validateOpenStackLoadBalancer(config *v1alpha1.OpenStackLoadBalancerConfig, profile *v1alpha1.OpenStackProfile,
 	fldPath *field.Path) field.ErrorList {
 	var (

@@ -70,6 +70,8 @@ type rules interface {
 	// together checks that a shoot can use the sites at the same time. fldPath is the path of the sites.
 	together(sites []v1alpha1.InfrastructureSite, profile *v1alpha1.CloudProfileConfig, fldPath *field.Path) field.ErrorList
 	loadBalancer(config *v1alpha1.ControlPlaneSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
+	// storage checks the volumes of a site of the shoot. s is the site in the InfrastructureConfig, nil if there is none.
+	storage(config *v1alpha1.SiteStorage, s *v1alpha1.InfrastructureSite, site *v1alpha1.CloudProfileSite, fldPath *field.Path) field.ErrorList
 	// inPlaceUpdate checks an update of a pool whose machines stay. Either configuration may be nil.
 	inPlaceUpdate(newConfig, oldConfig *v1alpha1.WorkerSite, fldPath *field.Path) field.ErrorList
 }
@@ -161,6 +163,9 @@ func (noRules) together([]v1alpha1.InfrastructureSite, *v1alpha1.CloudProfileCon
 	return nil
 }
 func (noRules) loadBalancer(*v1alpha1.ControlPlaneSite, *v1alpha1.CloudProfileSite, *field.Path) field.ErrorList {
+	return nil
+}
+func (noRules) storage(*v1alpha1.SiteStorage, *v1alpha1.InfrastructureSite, *v1alpha1.CloudProfileSite, *field.Path) field.ErrorList {
 	return nil
 }
 func (noRules) worker(*v1alpha1.WorkerSite, *v1alpha1.CloudProfileSite, *field.Path) field.ErrorList {

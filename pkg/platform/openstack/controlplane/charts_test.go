@@ -46,6 +46,11 @@ func images(names []string) map[string]string {
 // renderChart renders a chart with nothing but the sub-chart, and returns its objects.
 func renderChart(chart string, global map[string]any, values any, imageNames []string) []byte {
 	GinkgoHelper()
+	return renderSubChart(chart, chartName, global, values, imageNames)
+}
+
+func renderSubChart(chart, name string, global map[string]any, values any, imageNames []string) []byte {
+	GinkgoHelper()
 	encoded, err := json.Marshal(values)
 	Expect(err).NotTo(HaveOccurred())
 	subChart := map[string]any{}
@@ -54,7 +59,7 @@ func renderChart(chart string, global map[string]any, values any, imageNames []s
 
 	renderer := chartrenderer.NewWithServerVersion(&version.Info{GitVersion: "v1.36.1"})
 	rendered, err := renderer.RenderEmbeddedFS(charts.Internal, filepath.Join(charts.InternalPath, chart), chart, shootID,
-		map[string]any{"global": global, chartName: subChart})
+		map[string]any{"global": global, name: subChart})
 	Expect(err).NotTo(HaveOccurred())
 	return rendered.Manifest()
 }

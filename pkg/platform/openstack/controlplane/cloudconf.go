@@ -42,12 +42,12 @@ func cloudConf(sites []platform.ControlPlaneSite) (config string, mistakes, err 
 		)
 		switch {
 		case mistake == nil:
-			text, err = section(s.Site, s.Status, s.Site.Credentials)
+			text, err = section(&s, s.Site.Credentials)
 		case text != "":
 			errs = append(errs, platform.NewCredentialsError(s.Site.Name, mistake, ""))
 		default:
 			errs = append(errs, platform.NewCredentialsError(s.Site.Name, mistake, platform.UntilUsable))
-			text, err = section(s.Site, s.Status, nil)
+			text, err = section(&s, nil)
 		}
 		if err != nil {
 			return "", nil, platform.InSite(s.Site.Name, err)
@@ -87,8 +87,8 @@ func head(siteName string) string {
 
 type entry struct{ key, value string }
 
-func section(s *site.Site, status *v1alpha1.SiteStatus, c site.Credentials) (string, error) {
-	connection := client.ConnectionOf(s.Profile)
+func section(s *platform.ControlPlaneSite, c site.Credentials) (string, error) {
+	connection, status := client.ConnectionOf(s.Site.Profile), s.Status
 	entries := []entry{
 		{"auth-url", connection.AuthURL},
 		{"region", connection.Region},
@@ -96,6 +96,9 @@ func section(s *site.Site, status *v1alpha1.SiteStatus, c site.Credentials) (str
 	}
 	if status != nil && status.OpenStack != nil {
 		entries = append(entries, entry{"project-id", status.OpenStack.ProjectID}, entry{"shoot-region", status.OpenStack.Region})
+	}
+	if s.Settings.HasShares() {
+		entries = append(entries, shareEntries(s)...)
 	}
 	entries = append(entries, credentials(c)...)
 	if tls := connection.TLS; tls != nil {
@@ -116,7 +119,7 @@ func section(s *site.Site, status *v1alpha1.SiteStatus, c site.Credentials) (str
 	}
 
 	var result strings.Builder
-	result.WriteString(head(s.Name))
+	result.WriteString(head(s.Site.Name))
 	for _, e := range entries {
 		if e.value == "" {
 			continue

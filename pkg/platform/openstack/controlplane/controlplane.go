@@ -70,6 +70,21 @@ func (controlPlane) StorageChart() platform.SubChart {
 			imagevector.ImageNameCSILivenessProbe,
 		},
 		AccessSecrets: []string{serviceAccount},
+		Further: &platform.SubChart{
+			Name: sharesChartName,
+			ControlPlaneImages: []string{
+				imagevector.ImageNameManilaCSIPlugin,
+				imagevector.ImageNameCSIProvisioner,
+				imagevector.ImageNameCSIResizer,
+				imagevector.ImageNameCSILivenessProbe,
+			},
+			ShootImages: []string{
+				imagevector.ImageNameNFSCSIPlugin,
+				imagevector.ImageNameCSINodeDriverRegistrar,
+				imagevector.ImageNameCSILivenessProbe,
+			},
+			AccessSecrets: []string{sharesServiceAccount},
+		},
 	}
 }
 

@@ -77,6 +77,7 @@ func (controlPlane) Storage(sites []platform.ControlPlaneSite) (*platform.Storag
 		storage.SnapshotClasses = append(storage.SnapshotClasses, snapshotClass(s.Name))
 	}
 	storage.ControlPlane, storage.Shoot = controlPlaneValues{Cluster: cluster}, shoot
+	storage.Further = shareStorage(sorted)
 	return storage, mistakes
 }
 
