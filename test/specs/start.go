@@ -55,6 +55,17 @@ func OpenStackWithSwift(ctx context.Context) *openstack.Bed {
 	return bed
 }
 
+// OpenStackWithShares is OpenStack with a back end of Manila.
+func OpenStackWithShares(ctx context.Context) *openstack.Bed {
+	ginkgo.GinkgoHelper()
+	bed, err := openstack.NewBed()
+	Expect(err).NotTo(HaveOccurred())
+	started, err := bed.StartWithShares(ctx, ginkgo.GinkgoWriter)
+	stopInTheEnd(bed, started)
+	Expect(err).NotTo(HaveOccurred())
+	return bed
+}
+
 func stopInTheEnd(bed *openstack.Bed, started bool) {
 	if started {
 		ginkgo.DeferCleanup(func(ctx ginkgo.SpecContext) {

@@ -99,6 +99,11 @@ func (b *Bed) StartWithSwift(ctx context.Context, progress io.Writer) (started b
 	return b.start(ctx, progress, "OST_SERVICES=cinder octavia manila swift")
 }
 
+// StartWithShares is Start with a scheduler and a back end of Manila, which only shares need.
+func (b *Bed) StartWithShares(ctx context.Context, progress io.Writer) (started bool, err error) {
+	return b.start(ctx, progress, "OST_SERVICES=cinder octavia manila manila-share")
+}
+
 func (b *Bed) start(ctx context.Context, progress io.Writer, env ...string) (started bool, err error) {
 	ran := b.Answers(ctx)
 	output := &bytes.Buffer{}
