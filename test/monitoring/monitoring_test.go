@@ -50,6 +50,7 @@ var charts = map[string]func() monitored{
 		for _, file := range []string{
 			"pkg/controller/controlplane/testdata/seed.yaml",
 			"pkg/platform/openstack/controlplane/testdata/seed-controlplane.yaml",
+			"pkg/platform/openstack/controlplane/testdata/seed-controlplane-shares.yaml",
 			"pkg/platform/vsphere/controlplane/testdata/seed-controlplane.yaml",
 		} {
 			rendered, err := os.ReadFile(filepath.Join(landscape.Root(), filepath.FromSlash(file)))
