@@ -141,6 +141,10 @@ var profileCases = []profileCase{
 		c.Sites[1].VSphere.IPAM = &v1alpha1.VSphereIPAMProfile{Server: "https://ipam.example.com", Namespace: "nodes",
 			TLS: &v1alpha1.TLS{Thumbprint: "ab"}}
 	}, "sites[1].vsphere.ipam.tls.thumbprint", "hexadecimal bytes"},
+	{"an authority of an API of address pools that is none", func(c *v1alpha1.CloudProfileConfig) {
+		c.Sites[1].VSphere.IPAM = &v1alpha1.VSphereIPAMProfile{Server: "https://ipam.example.com", Namespace: "nodes",
+			TLS: &v1alpha1.TLS{CACert: "none"}}
+	}, "sites[1].vsphere.ipam.tls.caCert", "must"},
 	{"a pool of addresses without kind", func(c *v1alpha1.CloudProfileConfig) {
 		c.Sites[1].VSphere.IPAM = &v1alpha1.VSphereIPAMProfile{Server: "https://ipam.example.com", Namespace: "nodes",
 			AddressPools: []corev1.TypedLocalObjectReference{{APIGroup: new("ipam.cluster.x-k8s.io"), Name: "nodes"}}}
