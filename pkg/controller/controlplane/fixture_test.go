@@ -83,7 +83,8 @@ func (f *fakePlatform) Storage(sites []platform.ControlPlaneSite) (*platform.Sto
 	if f.storageErr != nil || f.noStorage {
 		return nil, f.storageErr
 	}
-	storage := &platform.Storage{Further: f.further, CSIDriver: f.driver, ControlPlane: map[string]any{"a": "seed"}, Shoot: map[string]any{"a": "shoot"}}
+	storage := &platform.Storage{CSIDriver: f.driver, ControlPlane: map[string]any{"a": "seed"}, Shoot: map[string]any{"a": "shoot"},
+		Further: f.further}
 	var errs []error
 	for _, s := range sites {
 		if err := f.credentialsErr[s.Site.Name]; err != nil {

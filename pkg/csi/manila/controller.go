@@ -8,7 +8,6 @@ package manila
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -115,7 +114,8 @@ func (c *Controller) CreateVolume(ctx context.Context, r *csi.CreateVolumeReques
 			return nil, failed(site, err)
 		}
 	} else if share.Size != opts.Size || share.ShareProto != protocol || share.ShareNetworkID != opts.ShareNetworkID {
-		return nil, status.Errorf(codes.AlreadyExists, "site %q: share %q has the name, and another size, protocol or share network", site, share.ID)
+		return nil, status.Errorf(codes.AlreadyExists, "site %q: share %q has the name, and another size, protocol or share network", site,
+			share.ID)
 	}
 	volume, err := c.complete(ctx, o, share.ID)
 	switch {
@@ -171,14 +171,15 @@ func (c *Controller) createOpts(r *csi.CreateVolumeRequest) (*shares.CreateOpts,
 	case r.GetVolumeContentSource() != nil:
 		return invalid("shares cannot be made from snapshots or other shares")
 	}
-	if err := checkCapabilities(r.GetVolumeCapabilities()); err != nil {
-		return invalid("%s", err)
+	if problem := capabilityProblem(r.GetVolumeCapabilities()); problem != "" {
+		return invalid("%s", problem)
 	}
 	size, err := sizeOf(r.GetCapacityRange())
 	if err != nil {
 		return nil, err
 	}
-	opts := &shares.CreateOpts{Name: r.GetName(), Description: description, ShareProto: protocol, Size: size, Metadata: c.cluster.ShareMetadata()}
+	opts := &shares.CreateOpts{Name: r.GetName(), Description: description, ShareProto: protocol, Size: size,
+		Metadata: c.cluster.ShareMetadata()}
 	for key, value := range r.GetParameters() {
 		switch {
 		case key == parameterType:
@@ -194,23 +195,23 @@ func (c *Controller) createOpts(r *csi.CreateVolumeRequest) (*shares.CreateOpts,
 	return opts, nil
 }
 
-// checkCapabilities returns an error unless NFS can do what is asked for.
-func checkCapabilities(capabilities []*csi.VolumeCapability) error {
+// capabilityProblem returns why NFS cannot do what is asked for, empty if it can.
+func capabilityProblem(capabilities []*csi.VolumeCapability) string {
 	if len(capabilities) == 0 {
-		return errors.New("volume capabilities are required")
+		return "volume capabilities are required"
 	}
 	for _, capability := range capabilities {
 		mount := capability.GetMount()
 		switch {
 		case mount == nil:
-			return errors.New("shares are mounted and cannot be used as block devices")
+			return "shares are mounted and cannot be used as block devices"
 		case mount.GetFsType() != "" && mount.GetFsType() != "nfs":
-			return fmt.Errorf("file system %q is not supported", mount.GetFsType())
+			return fmt.Sprintf("file system %q is not supported", mount.GetFsType())
 		case capability.GetAccessMode().GetMode() == csi.VolumeCapability_AccessMode_UNKNOWN:
-			return errors.New("an access mode is required")
+			return "an access mode is required"
 		}
 	}
-	return nil
+	return ""
 }
 
 // sizeOf returns the size of a share in GiB.
@@ -262,11 +263,12 @@ func (c *Controller) ControllerExpandVolume(ctx context.Context, r *csi.Controll
 // ValidateVolumeCapabilities implements csi.ControllerServer.
 func (c *Controller) ValidateVolumeCapabilities(ctx context.Context,
 	r *csi.ValidateVolumeCapabilitiesRequest) (*csi.ValidateVolumeCapabilitiesResponse, error) {
-	if _, err := atShare(ctx, c, r, func(ctx context.Context, o *operation) (*shares.Share, error) { return o.get(ctx, r.GetVolumeId()) }); err != nil {
+	_, err := atShare(ctx, c, r, func(ctx context.Context, o *operation) (*shares.Share, error) { return o.get(ctx, r.GetVolumeId()) })
+	if err != nil {
 		return nil, err
 	}
-	if err := checkCapabilities(r.GetVolumeCapabilities()); err != nil {
-		return &csi.ValidateVolumeCapabilitiesResponse{Message: err.Error()}, nil
+	if problem := capabilityProblem(r.GetVolumeCapabilities()); problem != "" {
+		return &csi.ValidateVolumeCapabilitiesResponse{Message: problem}, nil
 	}
 	return &csi.ValidateVolumeCapabilitiesResponse{Confirmed: &csi.ValidateVolumeCapabilitiesResponse_Confirmed{
 		VolumeContext: r.GetVolumeContext(), VolumeCapabilities: r.GetVolumeCapabilities(), Parameters: r.GetParameters(),

@@ -160,7 +160,8 @@ var _ = Describe("Controller", func() {
 		Expect(answer.Volume.CapacityBytes).To(BeEquivalentTo(3 << 30))
 		Expect(answer.Volume.VolumeContext).To(Equal(map[string]string{"server": "10.250.0.9", "share": "/shares/1"}))
 		Expect(answer.Volume.AccessibleTopology).To(HaveLen(1))
-		Expect(answer.Volume.AccessibleTopology[0].Segments).To(Equal(map[string]string{"hybrid.provider.extensions.gardener.cloud/site": "cloud"}))
+		Expect(answer.Volume.AccessibleTopology[0].Segments).To(Equal(
+			map[string]string{"hybrid.provider.extensions.gardener.cloud/site": "cloud"}))
 		Expect(service.share).To(And(HaveKeyWithValue("share_type", "gold"), HaveKeyWithValue("availability_zone", "az"),
 			HaveKeyWithValue("share_network_id", "net"), HaveKeyWithValue("metadata", map[string]any{
 				"manila.csi.openstack.org/cluster": cluster, "csi.storage.k8s.io/pvc/name": "claim",
@@ -194,7 +195,8 @@ var _ = Describe("Controller", func() {
 		Entry("a parameter that is not known", func(r *csi.CreateVolumeRequest) { r.Parameters["shareNetworkID"] = "other" },
 			codes.InvalidArgument),
 		Entry("a negative size", func(r *csi.CreateVolumeRequest) { r.CapacityRange.RequiredBytes = -1 }, codes.InvalidArgument),
-		Entry("a limit below one GiB", func(r *csi.CreateVolumeRequest) { r.CapacityRange = &csi.CapacityRange{LimitBytes: 1} }, codes.OutOfRange),
+		Entry("a limit below one GiB", func(r *csi.CreateVolumeRequest) { r.CapacityRange = &csi.CapacityRange{LimitBytes: 1} },
+			codes.OutOfRange),
 		Entry("a size that nobody has", func(r *csi.CreateVolumeRequest) { r.CapacityRange.RequiredBytes = 1<<63 - 1 }, codes.OutOfRange),
 		Entry("a site that is not known", func(r *csi.CreateVolumeRequest) { r.Secrets = nil }, codes.InvalidArgument),
 	)

@@ -151,7 +151,8 @@ func (o *operation) grant(ctx context.Context, id string) error {
 	}
 	err = wait.PollUntilContextCancel(ctx, pollInterval, true, func(ctx context.Context) (bool, error) {
 		rules, err := o.rules(ctx, id)
-		return err == nil && !slices.ContainsFunc(rules, func(r *shares.AccessRight) bool { return r == nil || r.State != accessStateActive }), err
+		pending := slices.ContainsFunc(rules, func(r *shares.AccessRight) bool { return r == nil || r.State != accessStateActive })
+		return err == nil && !pending, err
 	})
 	if wait.Interrupted(err) {
 		return platform.NewError(platform.ClassTransient, "the access rules of share %q are not active yet", id)

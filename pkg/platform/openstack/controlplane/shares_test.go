@@ -117,7 +117,8 @@ var _ = Describe("Shares", func() {
 			Expect(pod.AutomountServiceAccountToken).To(HaveValue(BeFalse()))
 			Expect(pod.Volumes).To(HaveEach(HaveField("HostPath", Not(BeNil()))))
 			Expect(pod.Containers[0].Args).To(ContainElement("--drivername=" + manila.Name))
-			Expect(find[*storagev1.CSIDriver](all)).To(ConsistOf(And(HaveField("Name", manila.Name), HaveField("Spec.AttachRequired", HaveValue(BeFalse())))))
+			Expect(find[*storagev1.CSIDriver](all)).To(ConsistOf(And(HaveField("Name", manila.Name),
+				HaveField("Spec.AttachRequired", HaveValue(BeFalse())))))
 			for _, role := range find[*rbacv1.ClusterRole](all) {
 				Expect(role.Rules).NotTo(ContainElement(HaveField("Resources", ContainElement("secrets"))))
 			}
