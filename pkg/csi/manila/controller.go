@@ -195,7 +195,7 @@ func (c *Controller) createOpts(r *csi.CreateVolumeRequest) (*shares.CreateOpts,
 	return opts, nil
 }
 
-// capabilityProblem returns why NFS cannot do what is asked for, empty if it can.
+// capabilityProblem returns why NFS cannot have the capabilities, empty if it can.
 func capabilityProblem(capabilities []*csi.VolumeCapability) string {
 	if len(capabilities) == 0 {
 		return "volume capabilities are required"

@@ -8,7 +8,6 @@ import (
 	"context"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 // Name is the name of the driver. It is that of cloud-provider-openstack's driver for the same protocol, so volumes that are moved to a
@@ -41,7 +40,7 @@ func (*Identity) GetPluginCapabilities(context.Context, *csi.GetPluginCapabiliti
 	}}, nil
 }
 
-// Probe implements csi.IdentityServer.
+// Probe implements csi.IdentityServer. A response without more means that the driver is ready.
 func (*Identity) Probe(context.Context, *csi.ProbeRequest) (*csi.ProbeResponse, error) {
-	return &csi.ProbeResponse{Ready: wrapperspb.Bool(true)}, nil
+	return &csi.ProbeResponse{}, nil
 }
