@@ -22,7 +22,7 @@ const (
 	Partitions Suite = "test/integration/partition"
 	// Repairs has Secrets of the extension that somebody else changed, and a ControlPlane that cannot be decoded any more when it is deleted.
 	Repairs Suite = "test/integration/controlplane"
-	// Charts runs the extension as its chart says, with the backups of a control plane that moved.
+	// Charts runs the extension as its chart says, with the backups of a control plane that moved, and the exposure of a self-hosted shoot.
 	Charts Suite = "test/charts"
 	// Webhooks has etcds with volumes that the Seed configures.
 	Webhooks Suite = "test/integration/webhooks"
@@ -57,6 +57,8 @@ var shown = map[Suite][]string{
 	},
 	Charts: {
 		"get backupentries.extensions.gardener.cloud" + ofExtension,
+		"patch selfhostedshootexposures.extensions.gardener.cloud" + ofExtension,
+		"patch selfhostedshootexposures/status.extensions.gardener.cloud" + ofExtension,
 	},
 	Webhooks: {
 		"get namespaces" + ofExtension,
