@@ -36,7 +36,7 @@ var _ = Describe("Dependencies", func() {
 			switch {
 			case ok && strings.HasPrefix(own, "pkg/platform/"):
 				switch path := strings.Split(own, "/"); path[len(path)-1] {
-				case "client", "cloudcontrollers", "nodes", "owner", "sessions", "transport":
+				case "client", "cloudcontrollers", "kubernetes", "nodes", "owner", "sessions", "transport":
 				case "bootdata", "inventories", "inventory", "ipam", "hosts", "ironcore", "metal3", "static": // the inventories of bare-metal sites
 				default:
 					found = append(found, dependency)

@@ -45,7 +45,8 @@ func unwanted(module, dependency string) string {
 
 	if own, ok := strings.CutPrefix(dependency, module+"/"); ok {
 		for _, allowed := range []string{"cmd/machine-controller-manager-provider-hybrid", "pkg/apis", "pkg/site", "pkg/machine", "pkg/userdata",
-			"pkg/ignition", "pkg/platform/registry/driver", "pkg/platform/sessions", "pkg/platform/transport"} {
+			"pkg/ignition", "pkg/platform/ipam", "pkg/platform/kubernetes", "pkg/platform/registry/driver", "pkg/platform/sessions",
+			"pkg/platform/transport"} {
 			if own == allowed || strings.HasPrefix(own, allowed+"/") {
 				return ""
 			}
@@ -55,7 +56,7 @@ func unwanted(module, dependency string) string {
 			case "platform", "client", "machines", "owner", "floatingip":
 				return ""
 			// The inventories of bare-metal sites, and what they have in common.
-			case "inventories", "inventory", "hosts", "ironcore", "metal3", "static", "bootdata", "ipam":
+			case "inventories", "inventory", "hosts", "ironcore", "metal3", "static", "bootdata":
 				return ""
 			}
 		}

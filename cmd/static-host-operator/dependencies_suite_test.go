@@ -45,7 +45,7 @@ func unwanted(dependency string) string {
 			}
 		}
 		switch own {
-		case "pkg/eventnote", "pkg/platform", "pkg/platform/metal/owner", "pkg/site":
+		case "pkg/eventnote", "pkg/platform", "pkg/platform/kubernetes/owner", "pkg/site":
 			return ""
 		}
 		return "it is for another binary"
