@@ -28,9 +28,13 @@ var _ = Describe("Shoots are accepted", func() {
 			c.Network, c.Subnet, c.Router, c.SecurityGroup = &v1alpha1.OpenStackNetwork{ID: someID}, reference, reference, reference
 			c.FloatingSubnet = nil
 		})),
-		accepted("with a floating subnet by ID and no share network", onOpenStack(func(c *v1alpha1.OpenStackInfrastructure) {
-			c.FloatingSubnet, c.ShareNetwork = &v1alpha1.OpenStackFloatingSubnet{ID: someID}, nil
+		accepted("with a floating subnet by ID", onOpenStack(func(c *v1alpha1.OpenStackInfrastructure) {
+			c.FloatingSubnet = &v1alpha1.OpenStackFloatingSubnet{ID: someID}
 		})),
+		accepted("without shares", func(shoot *gardencorev1beta1.Shoot) {
+			onOpenStack(func(c *v1alpha1.OpenStackInfrastructure) { c.ShareNetwork = nil })(shoot)
+			onControlPlane(func(c *v1alpha1.ControlPlaneConfig) { c.Sites[0].Storage = nil })(shoot)
+		}),
 		accepted("with a gateway, resolvers and an MTU of a site", onSite(vc, func(s *v1alpha1.InfrastructureSite) {
 			s.Gateway, s.DNSServers, s.MTU = "10.250.0.2", []string{"192.0.2.1"}, new(int32(1500))
 		})),

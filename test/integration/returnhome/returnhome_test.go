@@ -134,8 +134,11 @@ func (o *observer) follow(w watch.Interface) {
 			if object.DeletionTimestamp != nil || e.Type == watch.Deleted {
 				GinkgoWriter.Println("machine", object.Name, e.Type, object.DeletionTimestamp, object.Status.LastOperation.Description)
 			}
-			o.all[object.UID] = e.Type != watch.Deleted
-			o.leaving[object.UID] = object.DeletionTimestamp != nil && e.Type != watch.Deleted
+			// machine-controller-manager marks a machine and lowers its set in two writes. In between, it may create another machine, which it
+			// deletes before that has a server.
+			hasServer := object.Spec.ProviderID != "" && e.Type != watch.Deleted
+			o.all[object.UID] = hasServer
+			o.leaving[object.UID] = hasServer && object.DeletionTimestamp != nil
 		}
 		if len(o.healthy) >= replicas { // The first events are those of what exists.
 			o.note()
