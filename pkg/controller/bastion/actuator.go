@@ -121,7 +121,7 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, b *extensions
 		return err
 	}
 	created, err := a.ensure(ctx, part, platform.BastionRequest{
-		Name: f.name, Site: s, Status: f.siteStatus(s.Name), UserData: b.Spec.UserData, Ingress: ingress,
+		Name: f.name, Site: s, Status: f.SiteStatus(s.Name), UserData: b.Spec.UserData, Ingress: ingress,
 		Machine: func() (platform.MachineClassRequest, error) { return f.machine(s) },
 	})
 	if err != nil {
@@ -131,7 +131,7 @@ func (a *actuator) reconcile(ctx context.Context, log logr.Logger, b *extensions
 		if err == nil {
 			continue
 		}
-		name := f.sites[i].Name
+		name := f.Sites[i].Name
 		log.Error(err, "The bastion may not reach the nodes of a site", "site", name)
 		a.events.Warning(b, reasonNotAdmitted, eventnote.OnSite(actionReconcile, name), "The bastion may not reach the nodes of site %q: %v",
 			name, err)
@@ -165,8 +165,8 @@ func sources(created platform.Bastion, elsewhere bool) []netip.Addr {
 func (a *actuator) admit(ctx context.Context, f *facts, from func(*site.Site) []netip.Addr) []error {
 	ctx, cancel := context.WithTimeout(ctx, a.admitTimeout)
 	defer cancel()
-	return platform.Each(len(f.sites), func(i int) error {
-		s := &f.sites[i]
+	return platform.Each(len(f.Sites), func(i int) error {
+		s := &f.Sites[i]
 		gate, ok := a.platforms[s.Platform].(platform.BastionGate)
 		if !ok || s.Removed() {
 			return nil
@@ -189,7 +189,7 @@ func await[T any](ctx context.Context, answers <-chan platform.Answer[T]) platfo
 // delete deletes the bastion, and closes the nodes of all sites at the same time: neither waits for the other.
 func (a *actuator) delete(ctx context.Context, b *extensionsv1alpha1.Bastion, cluster *extensionscontroller.Cluster) error {
 	f, err := a.read(ctx, b, cluster)
-	if err != nil || f.recorded == "" || f.infra == nil {
+	if err != nil || f.recorded == "" || f.Infra == nil {
 		return err // nothing was created, or the Infrastructure took it with it
 	}
 	errs := platform.Each(2, func(i int) error {
@@ -219,7 +219,7 @@ func joined(errs []error) error {
 
 // deleteHost deletes the bastion from its site. A site that is not known any longer has nothing of the shoot.
 func (a *actuator) deleteHost(ctx context.Context, f *facts) error {
-	s := site.Find(f.sites, f.recorded)
+	s := site.Find(f.Sites, f.recorded)
 	if s == nil {
 		return nil
 	}

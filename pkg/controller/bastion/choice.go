@@ -24,13 +24,13 @@ import (
 
 // settings are the shoot owner's settings, empty if there are none.
 func (f *facts) settings() v1alpha1.BastionConfig {
-	return ptr.Deref(f.config.Bastion, v1alpha1.BastionConfig{})
+	return ptr.Deref(f.Config.Bastion, v1alpha1.BastionConfig{})
 }
 
 // siteOf returns the site of the bastion: the one that it is on already, the one in the configuration, or one that is suitable.
 func (a *actuator) siteOf(f *facts) (*site.Site, platform.Bastions, error) {
 	var (
-		used      = slices.DeleteFunc(slices.Clone(f.sites), func(s site.Site) bool { return s.Removed() })
+		used      = slices.DeleteFunc(slices.Clone(f.Sites), func(s site.Site) bool { return s.Removed() })
 		supported = slices.DeleteFunc(slices.Clone(used), func(s site.Site) bool { return a.platforms[s.Platform] == nil })
 	)
 	if name := cmp.Or(f.recorded, f.settings().Site); name != "" {
@@ -47,7 +47,7 @@ func (a *actuator) siteOf(f *facts) (*site.Site, platform.Bastions, error) {
 		return nil, nil, platform.NewError(platform.ClassConfiguration, "the shoot has no site that supports bastions, which are those of the "+
 			"platforms %q; add such a site to the shoot, or use a host of your own in the node network as a jump host", a.platforms.Platforms())
 	}
-	if s := site.Find(supported, f.config.DefaultSite); s != nil {
+	if s := site.Find(supported, f.Config.DefaultSite); s != nil {
 		return s, a.platforms[s.Platform], nil
 	}
 	for i := range supported {
@@ -60,7 +60,7 @@ func (a *actuator) siteOf(f *facts) (*site.Site, platform.Bastions, error) {
 
 // machine returns the machine of a bastion on the site.
 func (f *facts) machine(s *site.Site) (platform.MachineClassRequest, error) {
-	request := platform.MachineClassRequest{Site: s, Status: f.siteStatus(s.Name), Zone: f.zone(s)}
+	request := platform.MachineClassRequest{Site: s, Status: f.SiteStatus(s.Name), Zone: f.zone(s)}
 	switch {
 	case request.Status == nil:
 		return request, platform.NewError(platform.ClassTransient, "the infrastructure of the site is not ready")
@@ -76,7 +76,7 @@ func (f *facts) machine(s *site.Site) (platform.MachineClassRequest, error) {
 		if image == nil {
 			continue
 		}
-		request.MachineType, request.Image = helper.FindMachineType(f.profile, machineType.Name, s.Name), image
+		request.MachineType, request.Image = helper.FindMachineType(f.Profile, machineType.Name, s.Name), image
 		request.Capacity = corev1.ResourceList{corev1.ResourceCPU: machineType.CPU, corev1.ResourceMemory: machineType.Memory}
 		maps.Copy(request.Capacity, request.MachineType.Capacity)
 		return request, nil
@@ -105,7 +105,7 @@ func (f *facts) zone(s *site.Site) *v1alpha1.SiteZone {
 // bastion if the site has it, or all of the site, those with the fewest CPUs and the least memory first.
 func (f *facts) machineTypes(s *site.Site) ([]gardencorev1beta1.MachineType, error) {
 	found := slices.DeleteFunc(slices.Clone(f.cluster.CloudProfile.Spec.MachineTypes), func(t gardencorev1beta1.MachineType) bool {
-		return helper.FindMachineType(f.profile, t.Name, s.Name) == nil
+		return helper.FindMachineType(f.Profile, t.Name, s.Name) == nil
 	})
 	named := func(name string) []gardencorev1beta1.MachineType {
 		return slices.DeleteFunc(slices.Clone(found), func(t gardencorev1beta1.MachineType) bool { return t.Name != name })
@@ -165,7 +165,7 @@ func (f *facts) findImage(s *site.Site, machineType gardencorev1beta1.MachineTyp
 		}
 		found := helper.FindMachineImage(helper.MachineImageRequest{
 			Name: name, Version: v.Version, Site: s.Name, Capabilities: capabilities, Definitions: definitions,
-		}, f.profile.MachineImages)
+		}, f.Profile.MachineImages)
 		if found != nil {
 			return found.Site
 		}

@@ -8,90 +8,54 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"net/netip"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
 // facts are everything that is known about a bastion without requests to sites.
 type facts struct {
+	shootsites.Facts
+
 	cluster *extensionscontroller.Cluster
 	// name is the name of the bastion on sites.
 	name string
 	// recorded is the name of the site that the bastion is on, empty if nothing was created yet.
 	recorded string
-	// infra is the Infrastructure of the shoot, nil if there is none. The following is empty then.
-	infra   *extensionsv1alpha1.Infrastructure
-	profile *v1alpha1.CloudProfileConfig
-	config  *v1alpha1.ControlPlaneConfig
-	sites   []site.Site
-	status  *v1alpha1.InfrastructureStatus
-	// mistakes are errors of documents that a deletion does not need.
-	mistakes error
 }
 
 // read returns an error if documents cannot be read that every operation needs.
 func (a *actuator) read(ctx context.Context, b *extensionsv1alpha1.Bastion, cluster *extensionscontroller.Cluster) (*facts, error) {
-	if cluster == nil || cluster.Shoot == nil || cluster.CloudProfile == nil {
-		return nil, errors.New("the Cluster has no Shoot or no CloudProfile")
+	ofShoot, err := shootsites.ReadFacts(ctx, a.reader, b.Namespace, cluster)
+	if err != nil {
+		return nil, err
 	}
-	f := &facts{cluster: cluster, name: nameOf(shootsites.TechnicalID(b.Namespace, cluster), b.Name)}
 	recorded, err := shootsites.DecodeOptional[v1alpha1.BastionStatus]("status.providerStatus", b.Status.ProviderStatus)
 	if err != nil {
 		return nil, err
 	}
-	f.recorded = recorded.Site
-
-	if f.infra, err = shootsites.FindInfrastructure(ctx, a.reader, b.Namespace); err != nil || f.infra == nil {
-		return f, err
-	}
-	input, configErr, err := shootsites.Read(ctx, a.reader, shootsites.OfInfrastructure(f.infra), cluster)
-	if err != nil {
-		return nil, err
-	}
-	f.profile = input.Profile
-	var sitesErr, settingsErr, statusErr error
-	f.sites, sitesErr = site.Resolve(input.Input)
-	f.config, settingsErr = shootsites.DecodeOptional[v1alpha1.ControlPlaneConfig]("controlPlaneConfig of the Shoot",
-		cluster.Shoot.Spec.Provider.ControlPlaneConfig)
-	f.status, statusErr = shootsites.DecodeOptional[v1alpha1.InfrastructureStatus]("status.providerStatus of the Infrastructure",
-		f.infra.Status.ProviderStatus)
-	if sitesErr != nil && len(f.sites) == 0 {
-		configErr = errors.Join(configErr, platform.NewError(platform.ClassConfiguration, "%w", sitesErr))
-	}
-	f.mistakes = errors.Join(configErr, settingsErr, statusErr)
-	return f, nil
+	return &facts{Facts: ofShoot, cluster: cluster, name: nameOf(shootsites.TechnicalID(b.Namespace, cluster), b.Name),
+		recorded: recorded.Site}, nil
 }
 
 // checkInUse returns an error if the shoot has no infrastructure that a bastion could be added to.
 func (f *facts) checkInUse() error {
 	switch {
-	case f.infra == nil:
+	case f.Infra == nil:
 		return platform.NewError(platform.ClassTransient, "the shoot has no Infrastructure yet")
-	case f.infra.DeletionTimestamp != nil, f.cluster.Shoot.DeletionTimestamp != nil:
+	case f.Infra.DeletionTimestamp != nil, f.cluster.Shoot.DeletionTimestamp != nil:
 		return platform.NewError(platform.ClassConflict, "the shoot is being deleted")
-	case operation.Migrates(f.infra):
+	case operation.Migrates(f.Infra):
 		return platform.NewError(platform.ClassConflict, "the control plane of the shoot is moving to another seed")
 	default:
-		return f.mistakes
+		return f.Mistakes
 	}
-}
-
-// siteStatus returns the status of the site's infrastructure, nil if it is not known.
-func (f *facts) siteStatus(name string) *v1alpha1.SiteStatus {
-	if f.status == nil {
-		return nil
-	}
-	return lists.Find(f.status.Sites, func(s *v1alpha1.SiteStatus) bool { return s.Name == name })
 }
 
 const (

@@ -125,7 +125,7 @@ func (a *actuator) reconcile(ctx context.Context, exposure *extensionsv1alpha1.S
 	}
 	ctx, cancel := context.WithTimeout(ctx, siteTimeout)
 	defer cancel()
-	address, err := part.Ensure(ctx, platform.ExposureRequest{Site: s, Status: f.siteStatus(s.Name), Settings: f.config.Site(s.Name),
+	address, err := part.Ensure(ctx, platform.ExposureRequest{Site: s, Status: f.SiteStatus(s.Name), Settings: f.Config.Site(s.Name),
 		Port: exposure.Spec.Port, Endpoints: endpoints})
 	return address, platform.InSite(s.Name, err)
 }
@@ -133,7 +133,7 @@ func (a *actuator) reconcile(ctx context.Context, exposure *extensionsv1alpha1.S
 func (a *actuator) delete(ctx context.Context, exposure *extensionsv1alpha1.SelfHostedShootExposure,
 	cluster *extensionscontroller.Cluster) error {
 	f, err := a.read(ctx, exposure, cluster)
-	if err != nil || f.infra == nil {
+	if err != nil || f.Infra == nil {
 		return err // without an Infrastructure there is nothing: its deletion took it
 	}
 	return a.deleteFrom(ctx, f, f.recorded)
@@ -141,7 +141,7 @@ func (a *actuator) delete(ctx context.Context, exposure *extensionsv1alpha1.Self
 
 // deleteFrom deletes the load balancer from a site. A site that is not known any longer has nothing of the shoot.
 func (a *actuator) deleteFrom(ctx context.Context, f *facts, name string) error {
-	s := site.Find(f.sites, name)
+	s := site.Find(f.Sites, name)
 	if s == nil {
 		return nil
 	}

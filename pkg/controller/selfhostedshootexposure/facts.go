@@ -6,7 +6,6 @@ package selfhostedshootexposure
 
 import (
 	"context"
-	"errors"
 	"net/netip"
 	"slices"
 
@@ -16,7 +15,6 @@ import (
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/operation"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
@@ -26,62 +24,40 @@ import (
 
 // facts are everything that is known about an exposure without requests to sites.
 type facts struct {
+	shootsites.Facts
+
 	// recorded is the name of the site that the load balancer is on, empty if nothing was created yet.
 	recorded string
 	// pool is the pool of the control plane, nil if the shoot has none.
 	pool *gardencorev1beta1.Worker
-	// infra is the Infrastructure of the shoot, nil if there is none. The following is empty then.
-	infra  *extensionsv1alpha1.Infrastructure
-	config *v1alpha1.ControlPlaneConfig
-	sites  []site.Site
-	status *v1alpha1.InfrastructureStatus
-	// mistakes are errors of documents that a deletion does not need.
-	mistakes error
 }
 
 // read returns an error if documents cannot be read that every operation needs.
 func (a *actuator) read(ctx context.Context, exposure *extensionsv1alpha1.SelfHostedShootExposure,
 	cluster *extensionscontroller.Cluster) (*facts, error) {
-	if cluster == nil || cluster.Shoot == nil || cluster.CloudProfile == nil {
-		return nil, errors.New("the Cluster has no Shoot or no CloudProfile")
+	ofShoot, err := shootsites.ReadFacts(ctx, a.reader, exposure.Namespace, cluster)
+	if err != nil {
+		return nil, err
 	}
 	recorded, err := shootsites.DecodeOptional[v1alpha1.SelfHostedShootExposureStatus]("status.providerStatus", exposure.Status.ProviderStatus)
 	if err != nil {
 		return nil, err
 	}
-	provider := &cluster.Shoot.Spec.Provider
-	f := &facts{recorded: recorded.Site, pool: v1beta1helper.ControlPlaneWorkerPoolForShoot(provider.Workers)}
-	if f.infra, err = shootsites.FindInfrastructure(ctx, a.reader, exposure.Namespace); err != nil || f.infra == nil {
-		return f, err
-	}
-	input, configErr, err := shootsites.Read(ctx, a.reader, shootsites.OfInfrastructure(f.infra), cluster)
-	if err != nil {
-		return nil, err
-	}
-	var sitesErr, settingsErr, statusErr error
-	f.sites, sitesErr = site.Resolve(input.Input)
-	f.config, settingsErr = shootsites.DecodeOptional[v1alpha1.ControlPlaneConfig]("controlPlaneConfig of the Shoot",
-		provider.ControlPlaneConfig)
-	f.status, statusErr = shootsites.DecodeOptional[v1alpha1.InfrastructureStatus]("status.providerStatus of the Infrastructure",
-		f.infra.Status.ProviderStatus)
-	if sitesErr != nil && len(f.sites) == 0 {
-		configErr = errors.Join(configErr, platform.NewError(platform.ClassConfiguration, "%w", sitesErr))
-	}
-	f.mistakes = errors.Join(configErr, settingsErr, statusErr)
-	return f, nil
+	pool := v1beta1helper.ControlPlaneWorkerPoolForShoot(cluster.Shoot.Spec.Provider.Workers)
+	return &facts{Facts: ofShoot, recorded: recorded.Site, pool: pool}, nil
 }
 
 // checkInUse returns an error if the shoot has no infrastructure that a load balancer could be added to.
 func (f *facts) checkInUse() error {
 	switch {
-	case f.infra == nil:
+	case f.Infra == nil:
 		return platform.NewError(platform.ClassTransient, "the shoot has no Infrastructure yet")
-	case f.infra.DeletionTimestamp != nil:
+	case f.Infra.DeletionTimestamp != nil:
 		return platform.NewError(platform.ClassConflict, "the Infrastructure of the shoot is being deleted")
-	case operation.Migrates(f.infra):
+	case operation.Migrates(f.Infra):
 		return platform.NewError(platform.ClassConflict, "the control plane of the shoot is moving")
 	default:
-		return f.mistakes
+		return f.Mistakes
 	}
 }
 
@@ -92,7 +68,7 @@ func (f *facts) site() (*site.Site, error) {
 	}
 	var found *site.Site
 	for _, zone := range f.pool.Zones {
-		s, _ := site.FindZone(f.sites, zone)
+		s, _ := site.FindZone(f.Sites, zone)
 		switch {
 		case s == nil || s.Removed():
 			return nil, platform.NewError(platform.ClassConfiguration, "zone %q of pool %q is on none of the shoot's sites", zone, f.pool.Name)
@@ -106,11 +82,6 @@ func (f *facts) site() (*site.Site, error) {
 		return nil, platform.NewError(platform.ClassConfiguration, "pool %q of the control plane has no zones", f.pool.Name)
 	}
 	return found, nil
-}
-
-// siteStatus returns the status of the site's infrastructure, nil if it is not known.
-func (f *facts) siteStatus(name string) *v1alpha1.SiteStatus {
-	return lists.Find(f.status.Sites, func(s *v1alpha1.SiteStatus) bool { return s.Name == name })
 }
 
 // endpointsOf returns the addresses of the nodes in the node network of the site, in order and each once. Addresses are what nodes say
