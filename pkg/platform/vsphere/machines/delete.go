@@ -39,7 +39,7 @@ func (c *call) delete(ctx context.Context) error {
 			if err := c.proveDeletion(ctx); err != nil {
 				return err
 			}
-			return c.release(ctx)
+			return c.claim().release(ctx)
 		}
 		running = c.deletions.begin(key, func(*deletion) bool { return false }, func() *deletion {
 			return startDeletion(ctx, func(ctx context.Context) error { return c.remove(ctx, vm) }, func(ended *deletion) {
@@ -56,7 +56,7 @@ func (c *call) delete(ctx context.Context) error {
 	if running.err != nil {
 		return running.err
 	}
-	return c.release(ctx)
+	return c.claim().release(ctx)
 }
 
 // remove shuts the virtual machine down and deletes it.
