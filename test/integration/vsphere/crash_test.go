@@ -170,6 +170,33 @@ var _ = Describe("A process that is killed after a write to the vCenter", func()
 		}
 	}
 
+	// machineMatrix is the matrix of a machine that is described by the request.
+	machineMatrix := func(ctx SpecContext, request platform.MachineRequest, there func(context.Context) []string) {
+		GinkgoHelper()
+		parts := map[*life]platform.Machines{}
+		at := func(l *life) (platform.MachineRequest, platform.Machines) {
+			if parts[l] == nil {
+				parts[l] = machines.New(newSessions())
+			}
+			r := request
+			r.Spec, r.UserData = request.Spec.DeepCopy(), []byte("#!/bin/sh\n")
+			r.Spec.VSphere.Connection = l.connection()
+			r.Spec.VSphere.Connection.IPAM = request.Spec.VSphere.Connection.IPAM
+			return r, parts[l]
+		}
+		matrix(ctx, func(ctx context.Context, l *life) error {
+			r, part := at(l)
+			_, err := part.Get(ctx, r)
+			if platform.ClassOf(err) == platform.ClassNotFound {
+				_, err = part.Create(ctx, r)
+			}
+			return err
+		}, func(ctx context.Context, l *life) error {
+			r, part := at(l)
+			return part.Delete(ctx, r)
+		}, there)
+	}
+
 	It("should leave an Infrastructure as if nothing had happened, and nothing when it is deleted", func(ctx SpecContext) {
 		makeParentFolders(ctx)
 		s := newSite("shoot--crash--infra")
@@ -195,28 +222,8 @@ var _ = Describe("A process that is killed after a write to the vCenter", func()
 
 	It("should leave a machine as if nothing had happened, and nothing when it is deleted", func(ctx SpecContext) {
 		place := newBed(ctx)
-		spec := place.spec(ctx, "DC0_C0")
-		parts := map[*life]platform.Machines{}
-		at := func(l *life) (platform.MachineRequest, platform.Machines) {
-			if parts[l] == nil {
-				parts[l] = machines.New(newSessions())
-			}
-			r := platform.MachineRequest{Name: place.shoot + "-m", Spec: spec.DeepCopy(), Credentials: siteCredentials(),
-				UserData: []byte("#!/bin/sh\n")}
-			r.Spec.VSphere.Connection = l.connection()
-			return r, parts[l]
-		}
-		matrix(ctx, func(ctx context.Context, l *life) error {
-			r, part := at(l)
-			_, err := part.Get(ctx, r)
-			if platform.ClassOf(err) == platform.ClassNotFound {
-				_, err = part.Create(ctx, r)
-			}
-			return err
-		}, func(ctx context.Context, l *life) error {
-			r, part := at(l)
-			return part.Delete(ctx, r)
-		}, func(ctx context.Context) []string {
+		request := platform.MachineRequest{Name: place.shoot + "-m", Spec: place.spec(ctx, "DC0_C0"), Credentials: siteCredentials()}
+		machineMatrix(ctx, request, func(ctx context.Context) []string {
 			return append(objectsOf(ctx, place.shoot), place.files(ctx, place.shoot+"-m")...)
 		})
 	}, NodeTimeout(10*time.Minute))
@@ -226,28 +233,9 @@ var _ = Describe("A process that is killed after a write to the vCenter", func()
 		place := newBed(ctx)
 		spec := place.spec(ctx, "DC0_C0")
 		spec.VSphere.Addresses = pools.addresses(ctx, "10.20.6.10-10.20.6.19")
-		parts := map[*life]platform.Machines{}
-		at := func(l *life) (platform.MachineRequest, platform.Machines) {
-			if parts[l] == nil {
-				parts[l] = machines.New(newSessions())
-			}
-			r := platform.MachineRequest{Name: place.shoot + "-m", Spec: spec.DeepCopy(), Credentials: pools.credentials,
-				UserData: []byte("#!/bin/sh\n")}
-			r.Spec.VSphere.Connection = l.connection()
-			r.Spec.VSphere.Connection.IPAM = pools.connection
-			return r, parts[l]
-		}
-		matrix(ctx, func(ctx context.Context, l *life) error {
-			r, part := at(l)
-			_, err := part.Get(ctx, r)
-			if platform.ClassOf(err) == platform.ClassNotFound {
-				_, err = part.Create(ctx, r)
-			}
-			return err
-		}, func(ctx context.Context, l *life) error {
-			r, part := at(l)
-			return part.Delete(ctx, r)
-		}, func(ctx context.Context) []string {
+		spec.VSphere.Connection.IPAM = pools.connection
+		request := platform.MachineRequest{Name: place.shoot + "-m", Spec: spec, Credentials: pools.credentials}
+		machineMatrix(ctx, request, func(ctx context.Context) []string {
 			there := append(objectsOf(ctx, place.shoot), place.files(ctx, place.shoot+"-m")...)
 			Eventually(ctx, func() ([]string, error) { return pools.claims(ctx) }, time.Minute).Should(
 				HaveLen(min(place.vms(ctx, spec), 1)))
