@@ -209,21 +209,10 @@ var _ = Describe("Bastion", func() {
 	}, NodeTimeout(5*time.Minute))
 
 	It("should lose nothing if a call ends after any of its requests", func(ctx SpecContext) {
-		// Each call is one of a process that just started and that ends with the k-th change: its answer is lost, and nothing follows.
 		run := func(what string, operation func(ctx context.Context, part platform.Bastions) error) {
 			GinkgoHelper()
-			for k, ended := 1, false; !ended; k++ {
-				Expect(k).To(BeNumerically("<", 60))
-				killed, kill := context.WithCancel(ctx)
-				Expect(proxy.SetFaults(countproxy.Fault{Path: "/(servers|ports|floatingips|security-groups|security-group-rules)(/[^/]+)?$",
-					Kind: countproxy.KindWrite, Action: countproxy.ActionCall, After: true, Times: 1,
-					Call: func(countproxy.Request) { kill() }})).To(Succeed())
-				err := operation(killed, bastion.New(newSessions()))
-				kill()
-				Expect(proxy.SetFaults()).To(Succeed())
-				ended = err == nil
-				GinkgoWriter.Printf("%s, %d: %v\n", what, k, err)
-			}
+			disturbed(ctx, what, "/(servers|ports|floatingips|security-groups|security-group-rules)(/[^/]+)?$",
+				func(ctx context.Context) error { return operation(ctx, bastion.New(newSessions())) })
 		}
 		run("create", func(ctx context.Context, part platform.Bastions) error {
 			for {

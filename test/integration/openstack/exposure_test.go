@@ -181,21 +181,10 @@ var _ = Describe("Exposure", func() {
 
 	suite.Nightly("that is disturbed", func() {
 		It("should lose nothing if a call ends after any of its requests", func(ctx SpecContext) {
-			// Each call is one of a process that just started and that ends with the next change: its answer is lost, and nothing follows.
 			run := func(what string, operation func(ctx context.Context, part platform.Exposures) error) {
 				GinkgoHelper()
-				for k, ended := 1, false; !ended; k++ {
-					Expect(k).To(BeNumerically("<", 60))
-					killed, kill := context.WithCancel(ctx)
-					Expect(proxy.SetFaults(countproxy.Fault{Path: "/(lbaas|floatingips|security-group-rules)(/|$)",
-						Kind: countproxy.KindWrite, Action: countproxy.ActionCall, After: true, Times: 1,
-						Call: func(countproxy.Request) { kill() }})).To(Succeed())
-					err := operation(killed, exposure.New(newSessions()))
-					kill()
-					Expect(proxy.SetFaults()).To(Succeed())
-					ended = err == nil
-					GinkgoWriter.Printf("%s, %d: %v\n", what, k, err)
-				}
+				disturbed(ctx, what, "/(lbaas|floatingips|security-group-rules)(/|$)",
+					func(ctx context.Context) error { return operation(ctx, exposure.New(newSessions())) })
 			}
 			run("create", func(ctx context.Context, part platform.Exposures) error {
 				_, err := part.Ensure(ctx, request("10.250.0.10", "10.250.0.11"))

@@ -73,3 +73,20 @@ func siteCredentials() site.Credentials {
 func newSessions() *client.Sessions {
 	return client.NewSessions()
 }
+
+// disturbed repeats the operation until it succeeds, each time as a process that just started and that ends with its next write to one of
+// the paths: the answer is lost, and nothing follows.
+func disturbed(ctx context.Context, what, paths string, operation func(ctx context.Context) error) {
+	GinkgoHelper()
+	for k, ended := 1, false; !ended; k++ {
+		Expect(k).To(BeNumerically("<", 60))
+		killed, kill := context.WithCancel(ctx)
+		Expect(proxy.SetFaults(countproxy.Fault{Path: paths, Kind: countproxy.KindWrite, Action: countproxy.ActionCall, After: true, Times: 1,
+			Call: func(countproxy.Request) { kill() }})).To(Succeed())
+		err := operation(killed)
+		kill()
+		Expect(proxy.SetFaults()).To(Succeed())
+		ended = err == nil
+		GinkgoWriter.Printf("%s, %d: %v\n", what, k, err)
+	}
+}
