@@ -277,6 +277,8 @@ var _ = Describe("Exposure", func() {
 		DescribeTable("should survive answers that are none", func(ctx SpecContext, path, body string) {
 			_, err := part.Ensure(ctx, request("10.250.0.10"))
 			Expect(err).NotTo(HaveOccurred())
+			there := balancers(ctx)[0]
+			body = strings.NewReplacer("<port>", there.VipPortID, "<mark>", there.Description).Replace(body)
 			Expect(proxy.SetFaults(countproxy.Fault{Method: http.MethodGet, Path: path, Action: countproxy.ActionStatus, Status: http.StatusOK,
 				Header: http.Header{"Content-Type": {"application/json"}}, Body: body})).To(Succeed())
 			limited, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -295,6 +297,8 @@ var _ = Describe("Exposure", func() {
 			Entry("pools", "/pools$", `{"pools": [{"id": 1}]}`),
 			Entry("members that are never those", "/members$", `{"members": [{"id": "1", "address": "`+strings.Repeat("x", 5000)+`"}]}`),
 			Entry("an address", "/floatingips$", `{"floatingips": "`+strings.Repeat("x", 5000)+`"}`),
+			Entry("an address of each client itself", "/floatingips$",
+				`{"floatingips": [{"id": "1", "floating_ip_address": "127.0.0.1", "port_id": "<port>", "description": "<mark>"}]}`),
 		)
 	})
 })

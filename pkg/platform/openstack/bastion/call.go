@@ -13,7 +13,6 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/groups"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
@@ -176,27 +175,16 @@ func (c *call) address(ctx context.Context, status *v1alpha1.OpenStackStatus, se
 	if err != nil {
 		return platform.Bastion{}, err
 	}
-	if result.Address, err = netip.ParseAddr(floating.FloatingIP); err != nil {
-		return platform.Bastion{}, platform.NewError(platform.ClassTransient, "floating IP %s has no address", floating.ID)
-	}
-	return result, nil
+	result.Address, err = floatingip.Address(floating.FloatingIP)
+	return result, err
 }
 
 // ensureNodeRules makes the rules of the nodes' security group for the bastion those that allow SSH from the addresses.
 func (c *call) ensureNodeRules(ctx context.Context, groupID string, from []netip.Addr) error {
-	description := c.owner.BastionRule(c.name)
-	existing, err := client.List(ctx, rules.List(c.network, rules.ListOpts{SecGroupID: groupID, Description: description}), rules.ExtractRules)
-	if err != nil {
-		return err
-	}
 	wanted := lists.Map(from, func(address netip.Addr) securityrule.Rule {
 		return ssh.From(netip.PrefixFrom(address, address.BitLen()))
 	})
-	missing, unwanted := securityrule.Difference(existing, wanted)
-	if err := securityrule.Delete(ctx, c.network, unwanted); err != nil {
-		return err
-	}
-	err = securityrule.Create(ctx, c.network, groupID, description, missing)
+	err := securityrule.Ensure(ctx, c.network, groupID, c.owner.BastionRule(c.name), wanted)
 	if platform.ClassOf(err) == platform.ClassConflict {
 		// Another bastion that had the address has not been deleted completely. The next call creates the rule.
 		return platform.NewProgress("another rule for the addresses %s of the bastion exists: %w", from, err)

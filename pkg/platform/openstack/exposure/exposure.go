@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
-	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -156,18 +155,8 @@ func (c *call) admit(ctx context.Context, port int32, from []netip.Prefix) error
 	if group == nil || !group.Managed {
 		return nil
 	}
-	description := c.owner.ExposureRule()
-	existing, err := client.List(ctx, rules.List(c.network, rules.ListOpts{SecGroupID: group.ID, Description: description}),
-		rules.ExtractRules)
-	if err != nil {
-		return err
-	}
 	service := securityrule.Service{Protocol: "tcp", Min: int(port), Max: int(port)}
-	missing, unwanted := securityrule.Difference(existing, lists.Map(from, service.From))
-	if err := securityrule.Delete(ctx, c.network, unwanted); err != nil {
-		return err
-	}
-	return securityrule.Create(ctx, c.network, group.ID, description, missing)
+	return securityrule.Ensure(ctx, c.network, group.ID, c.owner.ExposureRule(), lists.Map(from, service.From))
 }
 
 // address returns the floating IP of the load balancer, or its own address if the site has no external network.
@@ -181,9 +170,5 @@ func (c *call) address(ctx context.Context, w *wanted, status *v1alpha1.OpenStac
 		}
 		text = floating.FloatingIP
 	}
-	address, err := netip.ParseAddr(text)
-	if err != nil {
-		return netip.Addr{}, platform.NewError(platform.ClassTransient, "load balancer %q has no address", c.name())
-	}
-	return address, nil
+	return floatingip.Address(text)
 }

@@ -7,10 +7,13 @@ package floatingip
 
 import (
 	"context"
+	"net/netip"
+	"slices"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/layer3/floatingips"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 )
 
@@ -24,6 +27,15 @@ type Wanted struct {
 	SubnetID string
 	// PortID is the ID of the port that the address leads to.
 	PortID string
+}
+
+// Address returns the address at which others reach a port. The error is of ClassTransient if it leads everyone to themselves, or nowhere.
+func Address(text string) (netip.Addr, error) {
+	address, err := netip.ParseAddr(text)
+	if err != nil || !address.IsGlobalUnicast() {
+		return netip.Addr{}, platform.NewError(platform.ClassTransient, "%q is not an address that can be reached", platform.Printable(text))
+	}
+	return address, nil
 }
 
 // Ensure returns the floating IP of the port. It takes one with the description that no port has, or creates one.
@@ -72,6 +84,8 @@ func DeleteUnused(ctx context.Context, network *gophercloud.ServiceClient, descr
 	return nil
 }
 
+// list returns the floating IPs with the description. A site that ignores the filter must not lead to others.
 func list(ctx context.Context, network *gophercloud.ServiceClient, description string) ([]floatingips.FloatingIP, error) {
-	return client.List(ctx, floatingips.List(network, floatingips.ListOpts{Description: description}), floatingips.ExtractFloatingIPs)
+	found, err := client.List(ctx, floatingips.List(network, floatingips.ListOpts{Description: description}), floatingips.ExtractFloatingIPs)
+	return slices.DeleteFunc(found, func(ip floatingips.FloatingIP) bool { return ip.Description != description }), err
 }

@@ -8,6 +8,7 @@ package securityrule
 import (
 	"context"
 	"net/netip"
+	"slices"
 
 	"github.com/gophercloud/gophercloud/v2"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/security/rules"
@@ -107,6 +108,20 @@ func Difference(existing []rules.SecGroupRule, wanted []Rule) (missing []Rule, u
 		}
 	}
 	return missing, unwanted
+}
+
+// Ensure makes the wanted rules those of the group with the description. Other rules are not touched, also if the site ignores the filter.
+func Ensure(ctx context.Context, network *gophercloud.ServiceClient, groupID, description string, wanted []Rule) error {
+	existing, err := client.List(ctx, rules.List(network, rules.ListOpts{SecGroupID: groupID, Description: description}), rules.ExtractRules)
+	if err != nil {
+		return err
+	}
+	existing = slices.DeleteFunc(existing, func(r rules.SecGroupRule) bool { return r.SecGroupID != groupID || r.Description != description })
+	missing, unwanted := Difference(existing, wanted)
+	if err := Delete(ctx, network, unwanted); err != nil {
+		return err
+	}
+	return Create(ctx, network, groupID, description, missing)
 }
 
 // Create creates the rules in one request, all or none. They get the description.
