@@ -9,13 +9,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,14 +34,24 @@ import (
 
 const version = "v1.2.3"
 
-// sources are those of a small program, whose Makefile builds it as the project's does.
+// sources are those of a small program with a dependency, whose Makefile builds it as the project's does.
 func sources(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
+	sums, err := os.ReadFile("go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dependency := regexp.MustCompile(`github\.com/google/uuid v\S+`).FindString(string(module))
 	for path, content := range map[string]string{
 		"VERSION":  version + "\n",
-		"go.mod":   "module example.com/small\n\ngo 1.26.0\n",
-		"main.go":  "package main\n\nfunc main() { println(\"it runs\") }\n",
+		"go.mod":   "module example.com/small\n\ngo 1.26.0\n\nrequire " + dependency + "\n",
+		"go.sum":   string(sums),
+		"main.go":  "package main\n\nimport \"github.com/google/uuid\"\n\nfunc main() { println(uuid.NewString()) }\n",
 		"Makefile": "build:\n\t@CGO_ENABLED=0 go build -trimpath -buildvcs=false -o $(OUTPUT)/$(BINARY) .\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, path), []byte(content), 0o600); err != nil {
@@ -221,13 +233,13 @@ func checkReferrers(t *testing.T, subject name.Digest, o options, platform v1.Pl
 	if err := cyclonedx.NewBOMDecoder(bytes.NewReader(contents[string(bomType)]), cyclonedx.BOMFileFormatJSON).Decode(&bom); err != nil {
 		t.Fatal(err)
 	}
-	info, err := buildinfo.ReadFile(filepath.Join(o.out, "bin", platform.OS+"-"+platform.Architecture, "static-host-operator"))
-	if err != nil {
-		t.Fatal(err)
+	var got []string
+	for _, component := range *bom.Components {
+		got = append(got, component.Name+" "+component.Version)
 	}
-	golang := strings.TrimPrefix(info.GoVersion, "go")
-	if got, want := len(*bom.Components), 1+len(info.Deps); got != want || (*bom.Components)[0].Version != golang {
-		t.Errorf("got %d components, want %d: %v", got, want, *bom.Components)
+	want := listed(t, filepath.Join(o.out, "bin", platform.OS+"-"+platform.Architecture, "static-host-operator"))
+	if len(want) != 2 || !slices.Equal(got, want) {
+		t.Errorf("the bill of materials has %q, go version -m lists %q", got, want)
 	}
 	if !bytes.Contains(contents[string(provenanceType)], []byte(`"gitCommit":"abc"`)) {
 		t.Errorf("got provenance %s", contents[string(provenanceType)])
@@ -235,6 +247,24 @@ func checkReferrers(t *testing.T, subject name.Digest, o options, platform v1.Pl
 }
 
 // TestUnpublished refuses what has no binary, and leaves no digests.
+// listed are the version of Go and the dependencies of an executable as `go version -m` lists them.
+func listed(t *testing.T, path string) []string {
+	t.Helper()
+	output, err := exec.Command("go", "version", "-m", path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, rest, _ := strings.Cut(string(output), "\n")
+	_, golang, _ := strings.Cut(first, ": go")
+	result := []string{"std " + golang}
+	for line := range strings.Lines(rest) {
+		if fields := strings.Fields(line); len(fields) >= 3 && fields[0] == "dep" {
+			result = append(result, fields[1]+" "+fields[2])
+		}
+	}
+	return result
+}
+
 func TestUnpublished(t *testing.T) {
 	o := options{root: t.TempDir(), out: t.TempDir(), version: version, platforms: []string{"linux/amd64"}}
 	if err := run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "make build") {
