@@ -19,6 +19,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 // outage disturbs the sites of some zones.
@@ -91,12 +92,8 @@ func isolated(ctx SpecContext, o outage) {
 }
 
 func outageSpecs() {
-	DescribeTable("should go on on the other sites as before, name the sites that do not, and recover without help", isolated,
-		Entry("while the inventory's API is down", SpecTimeout(15*time.Minute), outage{
-			zones: []string{rack, hall},
-			begin: func(context.Context) error { return proxy.TakeDown(inventoryService) },
-			end:   func(context.Context) error { return proxy.BringUp(inventoryService) },
-		}),
+	const text = "should go on on the other sites as before, name the sites that do not, and recover without help"
+	DescribeTable(text, isolated,
 		Entry("while the inventory's API hangs", SpecTimeout(15*time.Minute), outage{
 			zones: []string{rack, hall},
 			begin: func(context.Context) error {
@@ -104,12 +101,21 @@ func outageSpecs() {
 			},
 			end: func(context.Context) error { return proxy.SetFaults() },
 		}),
-		Entry("while the inventory has revoked the permissions", SpecTimeout(15*time.Minute), outage{
-			zones: []string{rack, hall},
-			begin: func(ctx context.Context) error { return inventory.Revoke(ctx) },
-			end:   func(ctx context.Context) error { return inventory.Grant(ctx) },
-		}),
 	)
+	suite.Nightly("with an inventory that refuses", func() {
+		DescribeTable(text, isolated,
+			Entry("while its API is down", SpecTimeout(15*time.Minute), outage{
+				zones: []string{rack, hall},
+				begin: func(context.Context) error { return proxy.TakeDown(inventoryService) },
+				end:   func(context.Context) error { return proxy.BringUp(inventoryService) },
+			}),
+			Entry("while it has revoked the permissions", SpecTimeout(15*time.Minute), outage{
+				zones: []string{rack, hall},
+				begin: func(ctx context.Context) error { return inventory.Revoke(ctx) },
+				end:   func(ctx context.Context) error { return inventory.Grant(ctx) },
+			}),
+		)
+	})
 }
 
 func vCenterSpecs() {
