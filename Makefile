@@ -88,6 +88,10 @@ bench: ## Measure requests to a real OpenStack and a simulated vCenter: ID=<id> 
 pictures: $(FREEZE) ## Run hybridctl on a local landscape and make docs/images, pictures of the terminal: ONLY=<name> makes one.
 	@hack/landscape/build.sh >&2 && go run ./test/pictures $(if $(ONLY),-only '$(ONLY)')
 
+.PHONY: site
+site: ## Build the site of the documentation into hack/bin/site: needs MkDocs of Debian 12, which root can install, and npm.
+	@hack/site.sh
+
 .PHONY: clean
 clean: ## Remove everything that was built; caches and a running landscape stay.
 	@rm -rf $(BIN_DIR) $(REPO_ROOT)/bench $(REPO_ROOT)/bench.json $(REPO_ROOT)/dev

@@ -20,6 +20,7 @@ run() {
 
 run "What machines boot" hack/landscape/machines/build.sh
 OST_MACHINES=later run "What their networks need" hack/landscape/openstack/up.sh --install
+run "The site, and a browser for its test" hack/site.sh --browser
 run "vSphere CSI driver" hack/vsphere-csi.sh
 LONG_FAULTS=1 HYBRID_STRICT=1 TIER=nightly run "Nightly suites, race detector" hack/test.sh
 run "All specs of suites that a merge needs in part" hack/test.sh ./test/hostile ./test/integration/{ccm,csi,dns,openstack,plan,statichosts,threeplatforms}

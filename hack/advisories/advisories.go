@@ -21,6 +21,7 @@ var pins = map[string]*regexp.Regexp{
 	"hack/tools.mk": regexp.MustCompile(`install-tool,[\w-]+,([^@]+?)(?:/v\d+)?(?:/cmd/[\w-]+)?@\$\((\w+)\)`),
 	// not our own, which have no registry
 	"imagevector/images.yaml": regexp.MustCompile(`(?m)^  repository: (\S+/\S+)\n  tag: "?([^"\s]+)"?$`),
+	"hack/site.sh":            regexp.MustCompile(`(?m)^# renovate: (\S+)\n[A-Z]+_VERSION="(\S+)"$`),
 	"hack/oci/go.mod":         regexp.MustCompile(`(?m)^\t(\S+) (v\S+)$`), // what images are built with
 }
 

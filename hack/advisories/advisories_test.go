@@ -23,9 +23,10 @@ var _ = Describe("Check", func() {
 			"hack/tools.mk": "TOOL_VERSION := v4.0.0\n\n\t$(call install-tool,tool,example.com/tool/v4/cmd/tool@$(TOOL_VERSION))\n",
 			"imagevector/images.yaml": "images:\n- name: own\n  repository: own\n  tag: v1\n- name: some\n  repository: " +
 				"registry.example.com/some\n  tag: \"1.36.1\"\n",
+			"hack/site.sh":    "# renovate: drawings\nDRAWINGS_VERSION=\"1.2.3\"\n",
 			"hack/oci/go.mod": "require (\n\texample.com/roots v0.5.0\n)\n",
 			list: "# words\nexample.com/a v1.2.3 none\nexample.com/tool v4.0.0 none\nregistry.example.com/some 1.36.1 CVE-1 " +
-				"does no harm\nexample.com/roots v0.5.0 none\n",
+				"does no harm\nexample.com/roots v0.5.0 none\ndrawings 1.2.3 none\n",
 		} {
 			path := filepath.Join(root, name)
 			Expect(os.MkdirAll(filepath.Dir(path), 0o700)).To(Succeed())
@@ -54,6 +55,7 @@ var _ = Describe("Check", func() {
 		Entry("of a tool", "hack/tools.mk", ":= v4.0.0", ":= v4.0.1", "example.com/tool v4.0.1"),
 		Entry("of an image", "imagevector/images.yaml", "1.36.1", "1.37.0", "registry.example.com/some 1.37.0"),
 		Entry("of an image by digest", "imagevector/images.yaml", `"1.36.1"`, "v1@sha256:abc", "registry.example.com/some v1@sha256:abc"),
+		Entry("of what the site has", "hack/site.sh", "1.2.3", "1.2.4", "drawings 1.2.4"),
 		Entry("of what is in images", "hack/oci/go.mod", "v0.5.0", "v0.6.0", "example.com/roots v0.6.0"),
 	)
 
