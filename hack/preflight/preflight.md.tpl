@@ -23,9 +23,11 @@ A check has a fixed ID. `hybridctl preflight --skip <id>,<id>` skips checks; a c
 
 Only a host in the network of a site can tell whether nodes can reach what they need. `hybridctl preflight --probe <site>` prints a script for such a host:
 
-    hybridctl preflight -f cloudprofile.yaml -f shoot.yaml -f secret.yaml --probe one >one.sh
-    ssh root@host-in-one sh -s two=10.250.2.9 <one.sh >one.json
-    hybridctl preflight -f cloudprofile.yaml -f shoot.yaml -f secret.yaml --probe-report one.json --probe-report two.json
+```sh
+hybridctl preflight -f cloudprofile.yaml -f shoot.yaml -f secret.yaml --probe one >one.sh
+ssh root@host-in-one sh -s two=10.250.2.9 <one.sh >one.json
+hybridctl preflight -f cloudprofile.yaml -f shoot.yaml -f secret.yaml --probe-report one.json --probe-report two.json
+```
 
 The arguments of the script are the addresses of the hosts that run the probes of the other sites. It is a POSIX shell script for any Linux distribution, also one with BusyBox, and uses the
 tools that it finds. It reports what it cannot find out as unknown, for example the MTU of a path without `ping` of iputils, and changes nothing on the host. With root, it asks DHCP servers for an offer or a lease, but does not apply it.

@@ -5,17 +5,18 @@
 package examples_test
 
 import (
-	"context"
 	"encoding/json"
-	"io/fs"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 
+	gardenvalidation "github.com/gardener/gardener/pkg/api/core/validation"
+	gardencore "github.com/gardener/gardener/pkg/apis/core"
+	gardencoreinstall "github.com/gardener/gardener/pkg/apis/core/install"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	securityv1alpha1 "github.com/gardener/gardener/pkg/apis/security/v1alpha1"
+	gardenfeatures "github.com/gardener/gardener/pkg/apiserver/features"
 	"github.com/google/uuid"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -26,55 +27,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
-
-// block is a block of code in a document.
-type block struct {
-	document, language, text string
-}
-
-var blockRegexp = regexp.MustCompile("(?ms)^( *)```(\\w*)\n(.*?)^ *```$")
-
-// blocks are the blocks of all documents, without the indentation of the lists that they are in.
-func blocks() []block {
-	GinkgoHelper()
-	root := landscape.Root()
-	var found []block
-	Expect(fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(path) != ".md" || !regexp.MustCompile(`^(docs/|README|CONTRIBUTING)`).MatchString(path) {
-			if entry != nil && entry.IsDir() && (path == ".git" || path == "hack/bin" || path == "dev") {
-				return fs.SkipDir
-			}
-			return err
-		}
-		content, err := os.ReadFile(filepath.Join(root, path)) // #nosec G304 -- a file of the project
-		for _, match := range blockRegexp.FindAllStringSubmatch(string(content), -1) {
-			var text strings.Builder
-			for line := range strings.Lines(match[3]) {
-				text.WriteString(strings.TrimPrefix(line, match[1]))
-			}
-			found = append(found, block{path, match[2], text.String()})
-		}
-		return err
-	})).To(Succeed())
-	return found
-}
-
-// ofLanguage are the blocks of a language, of which there must be a number at least.
-func ofLanguage(expression string, minimum int) []block {
-	GinkgoHelper()
-	var found []block
-	for _, b := range blocks() {
-		if regexp.MustCompile(`^(` + expression + `)$`).MatchString(b.language) {
-			found = append(found, b)
-		}
-	}
-	Expect(len(found)).To(BeNumerically(">=", minimum))
-	return found
-}
 
 // kinds are the kinds that documents show whole, and parts are types that documents show a part of.
 var (
@@ -84,6 +40,7 @@ var (
 		"CloudProfile":                        func() any { return &gardencorev1beta1.CloudProfile{} },
 		"CloudProfileConfig":                  func() any { return &v1alpha1.CloudProfileConfig{} },
 		"ControlPlaneConfig":                  func() any { return &v1alpha1.ControlPlaneConfig{} },
+		"CredentialsBinding":                  func() any { return &securityv1alpha1.CredentialsBinding{} },
 		"InfrastructureConfig":                func() any { return &v1alpha1.InfrastructureConfig{} },
 		"Secret":                              func() any { return &corev1.Secret{} },
 		"SeedConfig":                          func() any { return &v1alpha1.SeedConfig{} },
@@ -175,104 +132,193 @@ func embedded(value any, kind string) []string {
 	return found
 }
 
-var _ = Describe("Documents", func() {
-	It("should have YAML with fields that exist", func() {
-		for _, b := range ofLanguage("yaml", 40) {
-			if b.document == "docs/development/adding-a-platform.md" { // test/toyplatform has the types of these
-				continue
-			}
-			Expect(decode(b.text)).To(Succeed(), "%s:\n%s", b.document, b.text)
-			var value any
-			Expect(yaml.Unmarshal([]byte(b.text), &value)).To(Succeed())
-			for _, configuration := range embedded(value, "") {
-				Expect(decode(configuration)).To(Succeed(), "%s:\n%s", b.document, b.text)
-			}
+// toyDocument has documents with types of test/toyplatform, whose suite decodes and uses them.
+const toyDocument = "docs/development/adding-a-platform.md"
+
+// expectFields expects fields that exist, in each document of the block and in the configurations in it.
+func expectFields(_ SpecContext, b block) {
+	GinkgoHelper()
+	if b.document == toyDocument {
+		return
+	}
+	for _, document := range b.documents() {
+		Expect(decode(document)).To(Succeed(), b.String())
+		var value any
+		Expect(yaml.Unmarshal([]byte(document), &value)).To(Succeed())
+		for _, configuration := range embedded(value, "") {
+			Expect(decode(configuration)).To(Succeed(), b.String())
 		}
+	}
+}
+
+// documents are the documents of a block of YAML.
+func (b block) documents() []string {
+	return strings.Split(b.text, "\n---\n")
+}
+
+// gardenScheme has the defaults and conversions of Gardener's API server.
+var gardenScheme = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	gardencoreinstall.Install(scheme)
+	gardenfeatures.RegisterFeatureGates()
+	return scheme
+}()
+
+// inGardener returns an object with Gardener's defaults, as Gardener validates it.
+func inGardener[T any, P interface {
+	*T
+	runtime.Object
+}](object runtime.Object) P {
+	GinkgoHelper()
+	gardenScheme.Default(object)
+	internal := P(new(T))
+	Expect(gardenScheme.Convert(object, internal, nil)).To(Succeed())
+	return internal
+}
+
+// validateShoot returns what Gardener and our validation find wrong with a Shoot.
+func validateShoot(shoot *gardencorev1beta1.Shoot, profile *gardencorev1beta1.CloudProfile) field.ErrorList {
+	GinkgoHelper()
+	config, provider, path := profileConfig(profile), &shoot.Spec.Provider, field.NewPath("spec", "provider")
+	infrastructure, err := codec.Decode[v1alpha1.InfrastructureConfig](provider.InfrastructureConfig)
+	Expect(err).NotTo(HaveOccurred())
+	controlPlane, err := codec.Decode[v1alpha1.ControlPlaneConfig](provider.ControlPlaneConfig)
+	Expect(err).NotTo(HaveOccurred())
+	return slices.Concat(
+		gardenvalidation.ValidateShoot(inGardener[gardencore.Shoot](shoot)),
+		validation.ValidateInfrastructureConfig(infrastructure, config, shoot.Spec.Networking, shoot.Spec.Region,
+			path.Child("infrastructureConfig")),
+		validation.ValidateControlPlaneConfig(controlPlane, infrastructure, config, shoot.Spec.Networking, path.Child("controlPlaneConfig")),
+		validation.ValidateWorkers(provider.Workers, &profile.Spec, config, infrastructure, path.Child("workers")))
+}
+
+var _ = Describe("YAML in documents", func() {
+	var (
+		profile        gardencorev1beta1.CloudProfile
+		config         *v1alpha1.CloudProfileConfig
+		shoot          gardencorev1beta1.Shoot
+		infrastructure *v1alpha1.InfrastructureConfig
+	)
+	BeforeEach(func() {
+		profile = readOne[gardencorev1beta1.CloudProfile]("cloudprofile-all-platforms.yaml")
+		config = profileConfig(&profile)
+		shoot = readOne[gardencorev1beta1.Shoot]("shoot-all-platforms.yaml")
+		var err error
+		infrastructure, err = codec.Decode[v1alpha1.InfrastructureConfig](shoot.Spec.Provider.InfrastructureConfig)
+		Expect(err).NotTo(HaveOccurred())
 	})
 
-	It("should have infrastructures that are valid with the CloudProfile of all platforms", func() {
-		profile := readOne[gardencorev1beta1.CloudProfile]("cloudprofile-all-platforms.yaml")
-		shoot := readOne[gardencorev1beta1.Shoot]("shoot-all-platforms.yaml")
+	// each calls a function for all documents that are of a type and of no other type.
+	each := func(into func() any, other func() any, do func(b block, value any)) {
 		checked := 0
-		for _, b := range ofLanguage("yaml", 40) {
-			infrastructure := &v1alpha1.InfrastructureConfig{}
-			text := regexp.MustCompile(`id: [0-9a-f-]*…`).ReplaceAllString(b.text, "id: "+uuid.NewString())
-			err := yaml.UnmarshalStrict([]byte(text), infrastructure)
-			if err != nil || yaml.UnmarshalStrict([]byte(b.text), &v1alpha1.CloudProfileConfig{}) == nil {
-				continue
+		for _, b := range ofLanguage("yaml", 45) {
+			for _, document := range b.documents() {
+				value := into()
+				text := regexp.MustCompile(`id: [0-9a-f-]*…`).ReplaceAllString(document, "id: "+uuid.NewString())
+				if yaml.UnmarshalStrict([]byte(text), value) == nil && (other == nil || yaml.UnmarshalStrict([]byte(text), other()) != nil) {
+					checked++
+					do(b, value)
+				}
 			}
-			checked++
-			if infrastructure.Networks.Topology == "" { // documents show it once
-				infrastructure.Networks.Topology = v1alpha1.TopologyRouted
-			}
-			shoot.Spec.Networking.Nodes = &infrastructure.Sites[0].Nodes[0]
-			Expect(validation.ValidateInfrastructureConfig(infrastructure, profileConfig(&profile), shoot.Spec.Networking, shoot.Spec.Region,
-				field.NewPath("infrastructureConfig"))).To(BeEmpty(), "%s:\n%s", b.document, b.text)
 		}
-		Expect(checked).To(BeNumerically(">=", 4))
-	})
-
-	// placeholder stands for what readers replace.
-	placeholder := regexp.MustCompile(`<[A-Za-z][A-Za-z ]*>`)
-	argument := regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`)
-
-	It("should have commands that a shell can read, with targets, files, and flags that exist", func(ctx SpecContext) {
-		own, err := landscape.BuildOwn(ctx, GinkgoT().TempDir(), GinkgoWriter, "./cmd/hybridctl")
-		Expect(err).NotTo(HaveOccurred())
-		makefile, err := os.ReadFile(filepath.Join(landscape.Root(), "Makefile"))
-		Expect(err).NotTo(HaveOccurred())
-		seen := map[string]int{}
-		for _, b := range ofLanguage("sh|bash|console", 35) {
-			text := b.text
-			if b.language == "console" {
-				text = strings.Join(regexp.MustCompile(`(?m)^\$ (.*)$`).FindAllString(text, -1), "\n")
-				text = strings.ReplaceAll(text, "$ ", "")
-			}
-			text = placeholder.ReplaceAllString(text, "placeholder")
-			shell := exec.Command("bash", "-n")
-			shell.Stdin = strings.NewReader(text)
-			Expect(shell.CombinedOutput()).To(BeEmpty(), "%s:\n%s", b.document, b.text)
-
-			for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
-				words := argument.FindAllString(strings.Split(line, " #")[0], -1)
-				for i, word := range words {
-					if i+1 == len(words) {
-						break
-					}
-					switch {
-					case word == "make":
-						seen[word]++
-						Expect(string(makefile)).To(MatchRegexp(`(?m)^`+words[i+1]+`:.*##`), "%s: %s", b.document, line)
-					case word == "run" && words[0] == "go":
-						seen[words[0]]++
-						Expect(filepath.Join(landscape.Root(), words[i+1])).To(BeADirectory(), "%s: %s", b.document, line)
-					case word == "install" && words[0] == "helm":
-						seen[words[0]]++
-						Expect(filepath.Join(landscape.Root(), words[i+2], "Chart.yaml")).To(BeAnExistingFile(), "%s: %s", b.document, line)
-					case strings.HasPrefix(words[i+1], "example/"):
-						seen["example"]++
-						Expect(filepath.Join(landscape.Root(), words[i+1])).To(BeAnExistingFile(), "%s: %s", b.document, line)
-					case word == "hybridctl" && (i == 0 || words[i-1] == "|"):
-						seen[word]++
-						expectFlags(ctx, filepath.Join(own, word), words[i+1:], b.document+": "+line)
+		Expect(checked).To(BeNumerically(">", 0))
+	}
+	// ofKind is each for documents with a kind, and for the configurations in others.
+	ofKind := func(kind string, do func(b block, text string)) {
+		checked := 0
+		for _, b := range ofLanguage("yaml", 45) {
+			for _, document := range b.documents() {
+				var value any
+				Expect(yaml.Unmarshal([]byte(document), &value)).To(Succeed())
+				for _, text := range append(embedded(value, ""), document) {
+					var meta metav1.TypeMeta
+					if yaml.Unmarshal([]byte(text), &meta) == nil && meta.Kind == kind && b.document != toyDocument {
+						checked++
+						do(b, text)
 					}
 				}
 			}
 		}
-		for _, name := range []string{"make", "go", "helm", "example", "hybridctl"} {
-			Expect(seen).To(HaveKeyWithValue(name, BeNumerically(">", 0)))
+		Expect(checked).To(BeNumerically(">", 0), kind)
+	}
+
+	It("should have infrastructures that are valid with the CloudProfile of all platforms", func() {
+		each(func() any { return &v1alpha1.InfrastructureConfig{} }, func() any { return &v1alpha1.CloudProfileConfig{} },
+			func(b block, value any) {
+				infrastructure := value.(*v1alpha1.InfrastructureConfig)
+				if infrastructure.Networks.Topology == "" { // documents show it once
+					infrastructure.Networks.Topology = v1alpha1.TopologyRouted
+				}
+				shoot.Spec.Networking.Nodes = &infrastructure.Sites[0].Nodes[0]
+				Expect(validation.ValidateInfrastructureConfig(infrastructure, config, shoot.Spec.Networking, shoot.Spec.Region,
+					field.NewPath("infrastructureConfig"))).To(BeEmpty(), b.String())
+			})
+	})
+
+	It("should have whole Shoots that Gardener and admission accept with an example of a CloudProfile", func() {
+		profile := readOne[gardencorev1beta1.CloudProfile]("openstack-vsphere/20-cloudprofile.yaml")
+		ofKind("Shoot", func(b block, text string) {
+			var shoot gardencorev1beta1.Shoot
+			Expect(yaml.UnmarshalStrict([]byte(text), &shoot)).To(Succeed())
+			Expect(shoot.Spec.CloudProfile.Name).To(Equal(profile.Name), b.String())
+			Expect(validateShoot(&shoot, &profile)).To(BeEmpty(), b.String())
+		})
+	})
+
+	It("should have control planes that are valid with the infrastructure of all platforms, stretched or routed", func() {
+		infrastructure.Sites[0].OpenStack.ShareNetwork = &v1alpha1.OpenStackShareNetwork{Enabled: true}
+		routed, networking := infrastructure.DeepCopy(), shoot.Spec.Networking.DeepCopy()
+		routed.Networks, networking.Nodes = v1alpha1.Networks{Topology: v1alpha1.TopologyRouted}, nil
+		for i := range routed.Sites { // the ranges of documents
+			routed.Sites[i].Nodes = []string{fmt.Sprintf("10.250.%d.0/22", 4*i)}
 		}
+		ofKind("ControlPlaneConfig", func(b block, text string) {
+			controlPlane := &v1alpha1.ControlPlaneConfig{}
+			Expect(yaml.UnmarshalStrict([]byte(text), controlPlane)).To(Succeed())
+			if controlPlane.DefaultSite == "" { // documents show it once
+				controlPlane.DefaultSite = "cloud"
+			}
+			path := field.NewPath("controlPlaneConfig")
+			Expect([]field.ErrorList{
+				validation.ValidateControlPlaneConfig(controlPlane, infrastructure, config, shoot.Spec.Networking, path),
+				validation.ValidateControlPlaneConfig(controlPlane, routed, config, networking, path),
+			}).To(ContainElement(BeEmpty()), b.String())
+		})
+	})
+
+	It("should have pools that are valid in the zones of all platforms", func() {
+		hall := *config.Sites[slices.IndexFunc(config.Sites, func(s v1alpha1.CloudProfileSite) bool { return s.Name == "racks" })].DeepCopy()
+		hall.Name, hall.Zones[0].Name, hall.Metal.Inventory = "hall", "hall-1", v1alpha1.MetalInventoryIronCore
+		hall.Metal.PoolTolerations = []corev1.Toleration{{Key: "example.com/gpu", Operator: corev1.TolerationOpExists}}
+		config.Sites = append(config.Sites, hall)
+		ofKind("WorkerConfig", func(b block, text string) {
+			pool := &v1alpha1.WorkerConfig{}
+			Expect(yaml.UnmarshalStrict([]byte(text), pool)).To(Succeed())
+			worker := shoot.Spec.Provider.Workers[0].DeepCopy()
+			worker.Minimum, worker.Maximum, worker.Zones = 2, 12, nil
+			if own := (gardencorev1beta1.Worker{}); yaml.UnmarshalStrict([]byte(b.text), &own) == nil {
+				worker.DataVolumes = own.DataVolumes
+			}
+			var sites []string
+			for _, site := range config.Sites {
+				if slices.ContainsFunc(pool.Sites, func(s v1alpha1.WorkerSite) bool { return s.Name == site.Name }) {
+					worker.Zones, sites = append(worker.Zones, site.Zones[0].Name), append(sites, site.Name)
+				}
+			}
+			Expect(validation.ValidateWorkerConfig(pool, worker, config, sites, field.NewPath("providerConfig"))).To(BeEmpty(), b.String())
+		})
+	})
+
+	It("should have Secrets with keys that admission knows", func() {
+		ofKind("Secret", func(b block, text string) {
+			var secret corev1.Secret
+			Expect(yaml.UnmarshalStrict([]byte(text), &secret)).To(Succeed())
+			data := map[string][]byte{}
+			for key, value := range secret.StringData {
+				data[key] = []byte(value)
+			}
+			Expect(data).NotTo(BeEmpty(), b.String())
+			Expect(validation.ValidateSecret(data, field.NewPath("data"))).To(BeEmpty(), b.String())
+		})
 	})
 })
-
-// expectFlags expects a command of hybridctl with these arguments, up to the next command of the shell. Help is shown after flags are read.
-func expectFlags(ctx context.Context, hybridctl string, words []string, where string) {
-	GinkgoHelper()
-	if end := slices.IndexFunc(words, func(word string) bool { return word == "|" || word == ">" }); end >= 0 {
-		words = words[:end]
-	}
-	command := exec.CommandContext(ctx, hybridctl, append(slices.Clone(words), "--help")...) // #nosec G204 -- a program of ours
-	output, err := command.CombinedOutput()
-	Expect(err).NotTo(HaveOccurred(), "%s%s", where, output)
-	Expect(string(output)).To(ContainSubstring("hybridctl "+words[0]), where)
-}
