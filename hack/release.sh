@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Makes what the release of VERSION consists of in hack/bin/release: images and charts in the layout of OCI, registrations that name them
-# by digest, hybridctl for users' machines, checksums and notes. It pushes images and charts to REGISTRY and tags the commit. With DRY_RUN=1
+# by digest, examples, hybridctl for users' machines, checksums and notes. It pushes images and charts to REGISTRY and tags the commit. With DRY_RUN=1
 # it does neither, and takes a version that is in development.
 
 set -o errexit -o nounset -o pipefail
@@ -38,6 +38,9 @@ make -s images REGISTRY="$registry" PUSH="$push"
 cp -r hack/bin/oci "$out/oci"
 rm -rf "$out/oci/bin"
 cp -r hack/bin/charts "$out/charts"
+
+cp -r example "$out/example"
+rm "$out"/example/{extension,controller-registration}.yaml
 
 echo "> Registrations" >&2
 go run ./hack/registration -out "$out" -registry "$registry" -digests hack/bin/oci/digests.json

@@ -5,7 +5,12 @@ kind: ControllerDeployment
 metadata:
   name: provider-hybrid
 helm:
+{{- if .Published "gardener-extension-provider-hybrid" }}
+  ociRepository:
+    ref: {{ .Ref "gardener-extension-provider-hybrid" }}
+{{- else }}
   rawChart: {{ .Chart }}
+{{- end }}
   values:
     image: {{ .Registry }}/gardener-extension-provider-hybrid:{{ .Tag "gardener-extension-provider-hybrid" }}
     # The images that shoots run, as text.

@@ -4,7 +4,7 @@
 
 // Command registration packs the charts and writes what registers the extension with a Gardener: the ControllerDeployment has the
 // packed chart in itself, the Extension refers to charts in a registry. A release names images and charts by the digests that hack/oci
-// wrote. The same sources give the same bytes.
+// wrote, in both. The same sources give the same bytes.
 package main
 
 import (
@@ -63,6 +63,11 @@ func (r registration) Tag(image string) string {
 // Ref returns the reference of a chart, with its digest if that is known.
 func (r registration) Ref(chart string) string {
 	return r.Registry + "/charts/" + chart + ":" + pinned(r.Version, r.digests.Charts[chart])
+}
+
+// Published reports whether a chart is known to be in a registry.
+func (r registration) Published(chart string) bool {
+	return r.digests.Charts[chart] != ""
 }
 
 // Own are the images of this project that shoots run.

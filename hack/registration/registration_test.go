@@ -50,6 +50,12 @@ var _ = Describe("Registration", func() {
 			MatchRegexp(`repository: 127\.0\.0\.1:5000/hybrid/cinder-csi-plugin-hybrid\n +tag: v\S+@sha256:12\n`),
 			Not(ContainSubstring("registry.example.com")),
 		))
+		registration, err := os.ReadFile(filepath.Join(dir, "controller-registration.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(registration)).To(And(
+			MatchRegexp(`ref: 127\.0\.0\.1:5000/hybrid/charts/gardener-extension-provider-hybrid:v\S+@sha256:56\n`),
+			Not(ContainSubstring("rawChart")),
+		))
 	})
 
 	DescribeTable("should refuse a chart",
