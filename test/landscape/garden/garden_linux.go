@@ -22,6 +22,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/kubelet"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/netns"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/registry"
 )
 
 // virtualName is the name of the virtual garden in paths.
@@ -44,6 +45,10 @@ type Options struct {
 	Backups map[string]Backup
 	// Authorities are certificate authorities that all pods trust, in PEM. It may be empty.
 	Authorities string
+	// Foreign says that the seeds are of another provider, which is played, and have no backups: they do not need our extension.
+	Foreign bool
+	// Registry is where nodes of the seeds get our images from, which are named by their digests. If it is nil, they have Own instead.
+	Registry *registry.Registry
 	// Servers looks at the servers of a shoot, by its technical ID.
 	Servers func(shoot string) kubelets.ActiveServers
 	// Log receives what is not possible.
@@ -94,6 +99,9 @@ func New(o Options) (*Garden, error) {
 	}
 	var err error
 	if g.Network, err = newNetwork(); err != nil {
+		return nil, err
+	}
+	if err := g.serveRegistry(); err != nil {
 		return nil, err
 	}
 	if g.keys, err = newKeys(g.path("keys")); err != nil {
@@ -175,6 +183,9 @@ func (g *Garden) Stop() {
 		stopping.Go(func() { p.Stop(ctx) })
 	}
 	stopping.Wait()
+	if g.options.Registry != nil {
+		_ = g.options.Registry.Stop()
+	}
 	if err := g.Network.Close(); err != nil {
 		g.options.Log.Error(err, "The network namespace is not closed")
 	}

@@ -32,7 +32,8 @@ const (
 	Project   = "e2e"
 	Namespace = "garden-" + Project
 
-	dnsType         = "hybrid-rfc2136"
+	// foreignType is the type of seeds and of DNS records of another provider.
+	foreignType     = "foreign"
 	gardenNamespace = v1beta1constants.GardenNamespace
 )
 
@@ -40,6 +41,22 @@ const (
 var apiServices = map[string]int32{
 	"core.gardener.cloud/v1": 10, "core.gardener.cloud/v1beta1": 11, "seedmanagement.gardener.cloud/v1alpha1": 10,
 	"operations.gardener.cloud/v1alpha1": 10, "security.gardener.cloud/v1alpha1": 10,
+}
+
+// seedType is the type of the seeds.
+func (g *Garden) seedType() string {
+	if g.options.Foreign {
+		return foreignType
+	}
+	return ProviderType
+}
+
+// dnsType is the type of the DNS records of seeds and shoots.
+func (g *Garden) dnsType() string {
+	if g.options.Foreign {
+		return foreignType
+	}
+	return "hybrid-rfc2136"
 }
 
 // virtualObjects are what gardener-apiserver needs in the virtual garden.
@@ -64,7 +81,7 @@ func (g *Garden) virtualObjects() []client.Object {
 	for kind, role := range map[string]string{"internal": v1beta1constants.GardenRoleInternalDomain,
 		"shoots": v1beta1constants.GardenRoleDefaultDomain} {
 		objects = append(objects, secret(kind+"-domain", role, g.options.DNS,
-			map[string]string{"dns.gardener.cloud/provider": dnsType, "dns.gardener.cloud/domain": kind + "." + Domain}))
+			map[string]string{"dns.gardener.cloud/provider": g.dnsType(), "dns.gardener.cloud/domain": kind + "." + Domain}))
 	}
 	objects = append(objects,
 		secret("dns", "", g.options.DNS, nil),
@@ -78,7 +95,11 @@ func (g *Garden) virtualObjects() []client.Object {
 			ObjectMeta: metav1.ObjectMeta{Name: "gardener-apiserver", Namespace: gardenNamespace},
 			Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "localhost"},
 		})
-	for seed, backup := range g.options.Backups {
+	backups := g.options.Backups
+	if g.options.Foreign {
+		backups = nil
+	}
+	for seed, backup := range backups {
 		objects = append(objects, secret("backup-"+seed, "", backup.Credentials, nil))
 	}
 	for version, priority := range apiServices {

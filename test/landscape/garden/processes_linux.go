@@ -16,6 +16,7 @@ import (
 	"text/template"
 
 	"golang.org/x/sys/unix"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
@@ -97,14 +98,17 @@ func (g *Garden) configured(name string) (*landscape.Process, error) {
 
 // newGardenlet makes the process of the gardenlet of a seed.
 func (g *Garden) newGardenlet(p place, seed *Cluster) (*landscape.Process, error) {
-	backup, err := codec.Encode(g.options.Backups[p.name].Config)
-	if err != nil {
-		return nil, err
+	backup := &runtime.RawExtension{}
+	if !g.options.Foreign {
+		var err error
+		if backup, err = codec.Encode(g.options.Backups[p.name].Config); err != nil {
+			return nil, err
+		}
 	}
 	name := "gardenlet-" + p.name
 	path := g.path(name + ".yaml")
 	if err := g.render("gardenlet.yaml", path, map[string]string{
-		"GardenKubeconfig": g.Virtual.Kubeconfig, "SeedKubeconfig": seed.Kubeconfig, "Seed": p.name, "Provider": ProviderType, "DNS": dnsType,
+		"GardenKubeconfig": g.Virtual.Kubeconfig, "SeedKubeconfig": seed.Kubeconfig, "Seed": p.name, "Provider": g.seedType(), "DNS": g.dnsType(),
 		"Domain": Domain, "Region": Region, "Nodes": nodeNetwork, "Pods": p.pods, "Services": p.services, "Backup": string(backup.Raw),
 		"Health": strconv.Itoa(p.health), "Metrics": strconv.Itoa(p.metrics), "Visible": strconv.FormatBool(p.visible),
 		"States": strconv.Itoa(p.states),
@@ -113,6 +117,9 @@ func (g *Garden) newGardenlet(p place, seed *Cluster) (*landscape.Process, error
 	}
 	process := g.processIn(p.name, name, g.gardener("gardenlet"), "--config="+path)
 	process.Env = append(process.Env, "NAMESPACE="+gardenNamespace)
+	if g.options.Registry != nil {
+		process.Env = append(process.Env, "SSL_CERT_FILE="+g.registryAuthority())
+	}
 	return process, nil
 }
 

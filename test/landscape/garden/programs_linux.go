@@ -61,6 +61,9 @@ func (s *Seed) programs() (map[string]kubelet.Program, error) {
 	}
 	for _, name := range own {
 		result[name] = kubelet.Program{Path: filepath.Join(s.garden.options.Own, name)}
+		if registry := s.garden.options.Registry; registry != nil {
+			result[name] = kubelet.Program{Pull: registry.Pull}
+		}
 	}
 	var err error
 	result[apiServerImage], err = s.garden.shootAPIServer(result[apiServerImage].Path)
@@ -83,17 +86,21 @@ func (s *Seed) serveTunnel(ctx context.Context, pod *kubelet.Pod) error {
 	return machines.ServeTunnel(ctx, listener, files, func() *machines.Machines { return s.machines(pod.Namespace()) })
 }
 
-// names returns the host names of shoots' APIs: their DNS records have the addresses of load balancers that are not there.
-func names(seed client.Client) func(context.Context) (map[string]string, error) {
+// names returns the host names of shoots' APIs: their DNS records have the addresses of load balancers that are not there. The
+// registry is in the network of the garden.
+func (s *Seed) names(seed client.Client) func(context.Context) (map[string]string, error) {
 	return func(ctx context.Context) (map[string]string, error) {
+		result := map[string]string{}
+		if registry := s.garden.options.Registry; registry != nil {
+			result[registry.Host] = registryAddress
+		}
 		records := &extensionsv1alpha1.DNSRecordList{}
 		if err := seed.List(ctx, records); err != nil {
 			if meta.IsNoMatchError(err) {
-				return nil, nil
+				return result, nil
 			}
 			return nil, err
 		}
-		result := map[string]string{}
 		for _, record := range records.Items {
 			if !strings.HasPrefix(record.Spec.Name, "api.") {
 				continue

@@ -32,7 +32,7 @@ const (
 )
 
 // playedTypes are the types of extensions of others.
-var playedTypes = []string{systemType, networkType}
+var playedTypes = []string{systemType, networkType, foreignType}
 
 // Register registers our extension as example/controller-registration.yaml says, and the played ones.
 func (g *Garden) Register(ctx context.Context) error {
@@ -51,6 +51,11 @@ func (g *Garden) Register(ctx context.Context) error {
 			return err
 		}
 	}
+	return g.RegisterPlayed(ctx)
+}
+
+// RegisterPlayed registers the played extensions alone.
+func (g *Garden) RegisterPlayed(ctx context.Context) error {
 	chart, err := emptyChart()
 	if err != nil {
 		return err
@@ -63,6 +68,8 @@ func (g *Garden) Register(ctx context.Context) error {
 			Resources: []gardencorev1beta1.ControllerResource{
 				{Kind: extensionsv1alpha1.OperatingSystemConfigResource, Type: systemType}, {Kind: extensionsv1alpha1.NetworkResource,
 					Type: networkType},
+				{Kind: extensionsv1alpha1.DNSRecordResource, Type: foreignType}, {Kind: extensionsv1alpha1.ControlPlaneResource, Type: foreignType},
+				{Kind: extensionsv1alpha1.InfrastructureResource, Type: foreignType}, {Kind: extensionsv1alpha1.WorkerResource, Type: foreignType},
 			},
 		}},
 	})

@@ -83,7 +83,7 @@ func (s *Seed) Start(ctx context.Context) error {
 	options := s.garden.options
 	s.kubelet = &kubelet.Kubelet{
 		Client: cached, Network: s.garden.Network, Dir: s.garden.nodeDir(s.Name), Programs: programs, APIServer: s.place.address + ":6443",
-		Outside: options.Outside, Networks: s.place.networks, Names: names(cached), Authorities: options.Authorities, Log: options.Log,
+		Outside: options.Outside, Networks: s.place.networks, Names: s.names(cached), Authorities: options.Authorities, Log: options.Log,
 	}
 	if err := s.kubelet.Start(ctx); err != nil {
 		return err

@@ -89,6 +89,11 @@ func (k *Kubelet) process(ctx context.Context, p *Pod, spec *corev1.Container, p
 	if err != nil {
 		return nil, err
 	}
+	if program.Pull != nil {
+		if program.Path, err = program.Pull(ctx, spec.Image); err != nil { // the program is a copy of ours
+			return nil, err
+		}
+	}
 	var args []string
 	for _, arg := range slices.Concat(spec.Command[min(1, len(spec.Command)):], spec.Args) {
 		args = append(args, podspec.Expand(arg, env))

@@ -33,6 +33,8 @@ const (
 type Program struct {
 	// Path is the executable.
 	Path string
+	// Pull returns the path of the executable of an image, if there is no Path. It is called for each container.
+	Pull func(ctx context.Context, image string) (string, error)
 	// Args are further arguments, which follow those of the container.
 	Args []string
 	// Files are further files of this machine. They are beside the executable, whose folder is ProgramFolder.

@@ -25,6 +25,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/nameserver"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/objectstore"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/registry"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 )
 
@@ -42,6 +43,9 @@ type Options struct {
 	Dir string
 	// Own is the folder with our executables. Default: hack/bin.
 	Own string
+	// Foreign and Registry are those of the garden.
+	Foreign  bool
+	Registry *registry.Registry
 	// Progress receives what the start of OpenStack prints.
 	Progress io.Writer
 	// Log receives what is not possible in the garden.
@@ -94,7 +98,8 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 		return l, err
 	}
 	l.Garden, err = garden.New(garden.Options{
-		Dir: filepath.Join(o.Dir, "garden"), Own: o.Own, Outside: outside, Log: o.Log, Servers: l.servers, Backups: l.backups(),
+		Dir: filepath.Join(o.Dir, "garden"), Own: o.Own, Foreign: o.Foreign, Registry: o.Registry, Outside: outside, Log: o.Log,
+		Servers: l.servers, Backups: l.backups(),
 		Authorities: l.fronts.authority,
 		DNS:         map[string]string{"server": l.DNS.Address, "tsigKeyName": nameserver.Writer.Name, "tsigSecret": nameserver.Writer.Secret},
 	})

@@ -145,9 +145,11 @@ func (l *Lab) WaitSeed(ctx context.Context, name string, tell func(string)) erro
 		if last == nil || last.State != gardencorev1beta1.LastOperationStateSucceeded {
 			return false, "seed is being prepared", nil
 		}
-		for _, kind := range []gardencorev1beta1.ConditionType{
-			gardencorev1beta1.GardenletReady, gardencorev1beta1.SeedExtensionsReady, gardencorev1beta1.SeedBackupBucketsReady,
-		} {
+		kinds := []gardencorev1beta1.ConditionType{gardencorev1beta1.GardenletReady, gardencorev1beta1.SeedExtensionsReady}
+		if seed.Spec.Backup != nil {
+			kinds = append(kinds, gardencorev1beta1.SeedBackupBucketsReady)
+		}
+		for _, kind := range kinds {
 			ready := false
 			for _, c := range seed.Status.Conditions {
 				if c.Type == kind && c.Status == gardencorev1beta1.ConditionTrue {

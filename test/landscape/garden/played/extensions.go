@@ -22,10 +22,11 @@ import (
 // userData is what machines get from the played operating system. Driver and machine-controller-manager fill it in.
 const userData = "#!/bin/bash\necho <<MACHINE_NAME>> <<BOOTSTRAP_TOKEN>>\n"
 
-// syncExtensions plays the extensions for operating systems and networks.
+// syncExtensions plays the extensions for operating systems, networks and DNS records.
 func (o *Operators) syncExtensions(ctx context.Context) error {
 	var errs []error
-	for _, list := range []client.ObjectList{&extensionsv1alpha1.OperatingSystemConfigList{}, &extensionsv1alpha1.NetworkList{}} {
+	for _, list := range []client.ObjectList{&extensionsv1alpha1.OperatingSystemConfigList{}, &extensionsv1alpha1.NetworkList{},
+		&extensionsv1alpha1.DNSRecordList{}} {
 		if err := o.list(ctx, list); err != nil {
 			errs = append(errs, err)
 			continue

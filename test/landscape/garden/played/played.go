@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package played does what others' operators do in a seed, as far as gardenlet waits for it: etcd-druid (with a real etcd and
-// etcd-backup-restore), prometheus-operator, load balancers, and the extensions for operating systems and networks.
+// etcd-backup-restore), prometheus-operator, load balancers, and the extensions for operating systems,
+// networks and DNS records.
 package played
 
 import (
