@@ -21,14 +21,23 @@ var RequestDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Buckets:   []float64{.025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 }, []string{"site", "service", "method", "code"})
 
-// Hosts is the number of hosts that a machine type selects in a zone, for sites with a limited number of hosts. The state is total or
-// free. The metrics of a site are deleted when the shoot no longer uses the site.
-var Hosts = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-	Namespace: "hybrid",
-	Subsystem: "metal",
-	Name:      "hosts",
-	Help:      "Hosts for machines of a type in a zone, as of the last reconciliation of the Infrastructure.",
-}, []string{"shoot_namespace", "site", "zone", "machine_type", "state"})
+// Hosts is the number of hosts that a machine type selects in a zone, and FreeHosts how many of them are free, for sites with a limited
+// number of hosts. The metrics of a site are deleted when the shoot no longer uses the site.
+var (
+	Hosts     = newHosts("hosts", "Hosts for machines of a type in a zone, as of the last reconciliation of the Infrastructure.")
+	FreeHosts = newHosts("hosts_free", "Free hosts for machines of a type in a zone, as of the last reconciliation of the Infrastructure.")
+)
+
+// ForgetHosts deletes the metrics about hosts that have all of the labels.
+func ForgetHosts(labels prometheus.Labels) {
+	Hosts.DeletePartialMatch(labels)
+	FreeHosts.DeletePartialMatch(labels)
+}
+
+func newHosts(name, help string) *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "hybrid", Subsystem: "site", Name: name, Help: help},
+		[]string{"shoot_namespace", "site", "zone", "machine_type"})
+}
 
 var lastAnswers sync.Map
 

@@ -7,6 +7,7 @@ package platform
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
@@ -70,6 +71,12 @@ const (
 	// ResourceStorage is the space for disks, in bytes.
 	ResourceStorage Resource = "storage_bytes"
 )
+
+// Noun returns the resource without its unit.
+func (r Resource) Noun() string {
+	noun, _, _ := strings.Cut(string(r), "_")
+	return noun
+}
 
 // Quota is the limit of a resource for all users of the shoot's account. Resources without a limit have none.
 type Quota struct {

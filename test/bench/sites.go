@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	landscapeshoot "github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/sitefaults"
 )
@@ -58,7 +57,7 @@ func measureSiteFaults(ctx context.Context, b *Bed) (m Measurement, err error) {
 		if err := fault.End(ctx); err != nil {
 			return m, err
 		}
-		well, err := awaitSites(ctx, lab, fault.Sites, sitehealth.ReasonAvailable)
+		well, err := awaitSites(ctx, lab, fault.Sites, fault.Well())
 		if err != nil {
 			return m, err
 		}

@@ -50,7 +50,7 @@ func expectQueries(_ SpecContext, b block) {
 			if metric, ok := e.(*metricsql.MetricExpr); ok {
 				metrics++
 				name := regexp.MustCompile(`_(bucket|count|sum)$`).ReplaceAllString(metric.LabelFilterss[0][0].Value, "")
-				Expect(string(documented)).To(ContainSubstring("| `"+name+"`"), line)
+				Expect(string(documented)).To(MatchRegexp("(?m)^\\|[^|]*`"+name+"`"), line)
 			}
 		})
 		Expect(metrics).To(BeNumerically(">", 0), line)

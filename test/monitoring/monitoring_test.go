@@ -73,7 +73,15 @@ var bucket = regexp.MustCompile(`controller_runtime_webhook_latency_seconds_buck
 var failures = regexp.MustCompile(
 	`hybrid_site_request_duration_seconds_count\{job="gardener-extension-provider-hybrid[^}]*\bcode=~"([^"]+)"`)
 
-var name = regexp.MustCompile(`fqName: "([^"]+)"`)
+var (
+	name      = regexp.MustCompile(`fqName: "([^"]+)"`)
+	variables = regexp.MustCompile(`variableLabels: {([^}]*)}`)
+)
+
+// bounded are the labels that metrics of ours may have, whose values are as many as there are shoots, sites, zones, machine types, pools,
+// buckets and their entries, or a fixed list.
+var bounded = []string{"shoot_namespace", "site", "from_site", "to_site", "zone", "machine_type", "pool", "bucket", "backup_entry",
+	"service", "method", "code", "reason", "phase", "state", "kind"}
 
 // boundaries are the buckets of how long webhooks take, as Prometheus names them. A webhook has them when it was called.
 func boundaries() []string {
@@ -94,8 +102,8 @@ func boundaries() []string {
 	return names
 }
 
-// existing are the names of the metrics that the binaries have.
-func existing() map[string]bool {
+// existing are the metrics that the binaries have, with their labels, by their names.
+func existing() map[string][]string {
 	GinkgoHelper()
 	mgr, err := manager.New(&rest.Config{Host: "https://127.0.0.1:1"},
 		manager.Options{Scheme: landscape.Scheme, Metrics: server.Options{BindAddress: "0"}})
@@ -104,9 +112,10 @@ func existing() map[string]bool {
 	registry, ok := metrics.Registry.(prometheus.Collector)
 	Expect(ok).To(BeTrue())
 
-	names := map[string]bool{}
+	names := map[string][]string{}
 	for _, collector := range []prometheus.Collector{
-		registry, platform.RequestDuration, platform.Hosts, mcmmetrics.DriverAPIRequestDuration, mcmmetrics.DriverFailedAPIRequests,
+		registry, platform.RequestDuration, platform.Hosts, platform.FreeHosts, mcmmetrics.DriverAPIRequestDuration,
+		mcmmetrics.DriverFailedAPIRequests,
 	} {
 		descriptions := make(chan *prometheus.Desc)
 		go func() {
@@ -116,8 +125,12 @@ func existing() map[string]bool {
 		for description := range descriptions {
 			match := name.FindStringSubmatch(description.String())
 			Expect(match).To(HaveLen(2), description.String())
+			labels := []string{}
+			if found := variables.FindStringSubmatch(description.String()); found[1] != "" {
+				labels = strings.Split(found[1], ",")
+			}
 			for _, suffix := range []string{"", "_bucket", "_sum", "_count"} {
-				names[match[1]+suffix] = true
+				names[match[1]+suffix] = labels
 			}
 		}
 	}
@@ -125,7 +138,7 @@ func existing() map[string]bool {
 }
 
 var _ = Describe("Monitoring", Ordered, func() {
-	var known map[string]bool
+	var known map[string][]string
 
 	BeforeAll(func() { known = existing() })
 
@@ -152,7 +165,7 @@ var _ = Describe("Monitoring", Ordered, func() {
 					if selected.metric == "up" {
 						continue
 					}
-					Expect(known[selected.metric]).To(BeTrue(), "%s does not exist: %s", selected.metric, query)
+					Expect(known).To(HaveKey(selected.metric), query)
 					Expect(slices.ContainsFunc(selected.jobs, func(job string) bool {
 						return slices.ContainsFunc(kept[job], func(r *regexp.Regexp) bool { return r.MatchString(selected.metric) })
 					})).To(BeTrue(), "%s is dropped: %s", selected.metric, query)
@@ -241,6 +254,17 @@ var _ = Describe("Monitoring", Ordered, func() {
 		}
 		slices.Sort(alerts)
 		Expect(explained).To(ConsistOf(slices.Compact(alerts)))
+	})
+
+	It("should have labels with a bounded number of values", func() {
+		var ours int
+		for metric, labels := range known {
+			if strings.HasPrefix(metric, "hybrid_") {
+				ours++
+				Expect(bounded).To(ContainElements(labels), metric)
+			}
+		}
+		Expect(ours).To(BeNumerically(">", 30))
 	})
 
 	It("should describe each metric of ours", func() {

@@ -38,6 +38,14 @@ type Fault struct {
 	Begin, End func(context.Context) error
 }
 
+// Well is the reason of the same conditions when the fault has ended.
+func (f Fault) Well() string {
+	if f.Reason == sitehealth.ReasonQuota {
+		return sitehealth.ReasonHasRoom
+	}
+	return sitehealth.ReasonAvailable
+}
+
 // FarEnds are the APIs of the sites, and what is behind them.
 type FarEnds struct {
 	// Cloud is the proxy before the services of OpenStack, Others that before VCenterService and InventoryService.

@@ -228,11 +228,20 @@ func (l *Lab) Condition(ctx context.Context, conditionType gardencorev1beta1.Con
 // before it.
 const told = 75 * time.Second
 
+// ConditionOf is the type of the condition of a site that has the reason.
+func ConditionOf(site, reason string) gardencorev1beta1.ConditionType {
+	prefix := sitehealth.ConditionPrefix
+	if slices.Contains([]string{sitehealth.ReasonHasRoom, sitehealth.ReasonQuota, sitehealth.ReasonExhausted}, reason) {
+		prefix = sitehealth.RoomConditionPrefix
+	}
+	return gardencorev1beta1.ConditionType(prefix + site)
+}
+
 // Await waits until the condition of a site has the reason, and returns how long that took.
 func (l *Lab) Await(ctx context.Context, site, reason string) (time.Duration, error) {
 	start, last := time.Now(), &gardencorev1beta1.Condition{}
 	err := wait.PollUntilContextTimeout(ctx, look, told, true, func(ctx context.Context) (bool, error) {
-		condition, err := l.Condition(ctx, gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+site))
+		condition, err := l.Condition(ctx, ConditionOf(site, reason))
 		if err != nil || condition == nil {
 			return false, err
 		}

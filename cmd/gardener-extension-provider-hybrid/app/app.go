@@ -62,7 +62,8 @@ func run(ctx context.Context, o *options) error {
 	if err := addToScheme(mgr.GetScheme()); err != nil {
 		return fmt.Errorf("could not update manager scheme: %w", err)
 	}
-	for _, collector := range append([]prometheus.Collector{platform.RequestDuration, platform.Hosts}, backupstore.Collectors()...) {
+	collectors := []prometheus.Collector{platform.RequestDuration, platform.Hosts, platform.FreeHosts}
+	for _, collector := range append(collectors, backupstore.Collectors()...) {
 		if err := metrics.Registry.Register(collector); err != nil {
 			return fmt.Errorf("could not register metrics: %w", err)
 		}

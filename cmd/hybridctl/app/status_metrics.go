@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
@@ -207,12 +208,11 @@ func (r *readings) complete(report *v1alpha1.StatusReport) {
 			return cmp.Or(cmp.Compare(a.zone, b.zone), cmp.Compare(a.resource, b.resource), cmp.Compare(a.machineType, b.machineType))
 		}) {
 			amounts := rooms[s.Name][at]
-			free, total := amounts["free"], amounts["total"]
-			if limit, ok := amounts["limit"]; ok {
-				free, total = max(0, limit-amounts["used"]), limit
+			if amounts.used != nil {
+				amounts.free = max(0, amounts.total-*amounts.used)
 			}
-			s.Room = append(s.Room, v1alpha1.StatusRoom{Resource: at.resource, Zone: at.zone, MachineType: at.machineType, Free: free,
-				Total: total})
+			s.Room = append(s.Room, v1alpha1.StatusRoom{Resource: at.resource, Zone: at.zone, MachineType: at.machineType, Free: amounts.free,
+				Total: amounts.total})
 		}
 		s.Requests = &v1alpha1.StatusRequests{}
 		if found := requests[s.Name]; found != nil {
@@ -221,25 +221,42 @@ func (r *readings) complete(report *v1alpha1.StatusReport) {
 	}
 }
 
-// rooms returns the amounts of resources by their states, by the names of the sites.
-func (r *readings) rooms() map[string]map[place]map[string]int64 {
-	rooms := map[string]map[place]map[string]int64{}
-	for _, name := range []string{"hybrid_site_quota", "hybrid_site_capacity", "hybrid_metal_hosts"} {
-		for _, found := range r.samples(name) {
+// amounts are those of a resource in a place. used is nil if what is free is known.
+type amounts struct {
+	total, free int64
+	used        *int64
+}
+
+// rooms returns the amounts of resources by the names of the sites.
+func (r *readings) rooms() map[string]map[place]*amounts {
+	rooms := map[string]map[place]*amounts{}
+	read := func(resource, metric string, set func(*amounts, int64)) {
+		for _, found := range r.samples(metric) {
 			if found.labels["shoot_namespace"] != r.shoot {
 				continue
 			}
-			at := place{cmp.Or(found.labels["resource"], resourceHosts), found.labels["zone"], found.labels["machine_type"]}
-			site := found.labels["site"]
+			at, site := place{resource, found.labels["zone"], found.labels["machine_type"]}, found.labels["site"]
 			if rooms[site] == nil {
-				rooms[site] = map[place]map[string]int64{}
+				rooms[site] = map[place]*amounts{}
 			}
 			if rooms[site][at] == nil {
-				rooms[site][at] = map[string]int64{}
+				rooms[site][at] = &amounts{}
 			}
-			rooms[site][at][found.labels["state"]] = amount(found.GetGauge().GetValue())
+			set(rooms[site][at], amount(found.GetGauge().GetValue()))
 		}
 	}
+	total := func(a *amounts, value int64) { a.total = value }
+	free := func(a *amounts, value int64) { a.free = value }
+	for resource, metrics := range sitehealth.QuotaMetrics {
+		read(string(resource), metrics.Most, total)
+		read(string(resource), metrics.Part, func(a *amounts, value int64) { a.used = &value })
+	}
+	for resource, metrics := range sitehealth.CapacityMetrics {
+		read(string(resource), metrics.Most, total)
+		read(string(resource), metrics.Part, free)
+	}
+	read(resourceHosts, "hybrid_site_hosts", total)
+	read(resourceHosts, "hybrid_site_hosts_free", free)
 	return rooms
 }
 

@@ -63,18 +63,23 @@ func machineOn(name, pool, site string, phase machinev1alpha1.MachinePhase, fail
 }
 
 const metricsOfExtension = `
-# TYPE hybrid_site_quota gauge
-hybrid_site_quota{shoot_namespace="shoot--local--hybrid",site="cloud",resource="servers",state="limit"} 10
-hybrid_site_quota{shoot_namespace="shoot--local--hybrid",site="cloud",resource="servers",state="used"} 4
-hybrid_site_quota{shoot_namespace="shoot--local--hybrid",site="cloud",resource="memory_bytes",state="limit"} 6.8719476736e+10
-hybrid_site_quota{shoot_namespace="shoot--local--hybrid",site="cloud",resource="memory_bytes",state="used"} 7.8719476736e+10
-hybrid_site_quota{shoot_namespace="shoot--local--other",site="cloud",resource="servers",state="limit"} 1
-# TYPE hybrid_site_capacity gauge
-hybrid_site_capacity{shoot_namespace="shoot--local--hybrid",site="vc",zone="vc-1",resource="cpu_hertz",state="total"} 2.4e+10
-hybrid_site_capacity{shoot_namespace="shoot--local--hybrid",site="vc",zone="vc-1",resource="cpu_hertz",state="free"} 1.2e+10
-# TYPE hybrid_metal_hosts gauge
-hybrid_metal_hosts{shoot_namespace="shoot--local--hybrid",site="racks",zone="rack-1",machine_type="small",state="total"} 3
-hybrid_metal_hosts{shoot_namespace="shoot--local--hybrid",site="racks",zone="rack-1",machine_type="small",state="free"} NaN
+# TYPE hybrid_site_quota_servers_limit gauge
+hybrid_site_quota_servers_limit{shoot_namespace="shoot--local--hybrid",site="cloud"} 10
+hybrid_site_quota_servers_limit{shoot_namespace="shoot--local--other",site="cloud"} 1
+# TYPE hybrid_site_quota_servers_used gauge
+hybrid_site_quota_servers_used{shoot_namespace="shoot--local--hybrid",site="cloud"} 4
+# TYPE hybrid_site_quota_memory_limit_bytes gauge
+hybrid_site_quota_memory_limit_bytes{shoot_namespace="shoot--local--hybrid",site="cloud"} 6.8719476736e+10
+# TYPE hybrid_site_quota_memory_used_bytes gauge
+hybrid_site_quota_memory_used_bytes{shoot_namespace="shoot--local--hybrid",site="cloud"} 7.8719476736e+10
+# TYPE hybrid_site_cpu_capacity_hertz gauge
+hybrid_site_cpu_capacity_hertz{shoot_namespace="shoot--local--hybrid",site="vc",zone="vc-1"} 2.4e+10
+# TYPE hybrid_site_cpu_free_hertz gauge
+hybrid_site_cpu_free_hertz{shoot_namespace="shoot--local--hybrid",site="vc",zone="vc-1"} 1.2e+10
+# TYPE hybrid_site_hosts gauge
+hybrid_site_hosts{shoot_namespace="shoot--local--hybrid",site="racks",zone="rack-1",machine_type="small"} 3
+# TYPE hybrid_site_hosts_free gauge
+hybrid_site_hosts_free{shoot_namespace="shoot--local--hybrid",site="racks",zone="rack-1",machine_type="small"} NaN
 # TYPE hybrid_site_request_duration_seconds histogram
 hybrid_site_request_duration_seconds_bucket{site="cloud",service="compute",method="GET",code="200",le="+Inf"} 40
 hybrid_site_request_duration_seconds_sum{site="cloud",service="compute",method="GET",code="200"} 4
@@ -106,11 +111,11 @@ var _ = Describe("Status", func() {
 			switch typed := object.(type) {
 			case *extensionsv1alpha1.Infrastructure:
 				typed.Status.Conditions = []gardencorev1beta1.Condition{
-					conditionSince("SiteAvailable-cloud", "True", "SiteAvailable", "The site answers and has room."),
+					conditionSince("SiteAvailable-cloud", "True", "SiteAvailable", "The site answers."),
 					conditionSince("SiteAvailable-vc", "False", "SiteUnreachable", `site "vc": no route to host`),
-					conditionSince("SiteAvailable-racks", "True", "SiteAvailable", "The site answers and has room."),
+					conditionSince("SiteAvailable-racks", "True", "SiteAvailable", "The site answers."),
 					conditionSince("SiteQuarantined-hall", "True", "SiteCutOff", `Site "hall" is cut off.`),
-					conditionSince("SiteAvailable-hall", "True", "SiteAvailable", "The site answers and has room."),
+					conditionSince("SiteAvailable-hall", "True", "SiteAvailable", "The site answers."),
 					conditionSince("ControlPlaneHealthy", "Progressing", "SitesUnavailable", `site "vc": no route to host`),
 				}
 				seed = append(seed, typed)

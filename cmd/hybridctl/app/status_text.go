@@ -29,6 +29,7 @@ const notKnown = "not known"
 
 var (
 	typeAvailable   = strings.TrimSuffix(sitehealth.ConditionPrefix, siteSeparator)
+	typeHasRoom     = strings.TrimSuffix(sitehealth.RoomConditionPrefix, siteSeparator)
 	typeQuarantined = strings.TrimSuffix(v1alpha1.ConditionSiteQuarantinedPrefix, siteSeparator)
 )
 
@@ -70,16 +71,21 @@ func writeStatus(s *screen, report *v1alpha1.StatusReport, now time.Time) {
 	})
 }
 
+// shownOf returns the condition of a site that needs attention most, nil if it was not probed yet.
+func shownOf(conditions []v1alpha1.StatusCondition) *v1alpha1.StatusCondition {
+	find := func(conditionType string, statuses ...gardencorev1beta1.ConditionStatus) *v1alpha1.StatusCondition {
+		return lists.Find(conditions, func(c *v1alpha1.StatusCondition) bool {
+			return c.Type == conditionType && (len(statuses) == 0 || slices.Contains(statuses, gardencorev1beta1.ConditionStatus(c.Status)))
+		})
+	}
+	return cmp.Or(find(typeQuarantined, gardencorev1beta1.ConditionTrue), find(typeAvailable, gardencorev1beta1.ConditionFalse),
+		find(typeHasRoom, gardencorev1beta1.ConditionFalse), find(typeAvailable))
+}
+
 func addSiteRow(t *table, site *v1alpha1.StatusSite, now time.Time, wide bool) {
 	state, since := cell{notKnown, unsure}, "-"
-	for _, c := range site.Conditions {
-		quarantined := c.Type == typeQuarantined && c.Status == string(gardencorev1beta1.ConditionTrue)
-		if c.Type == typeAvailable || quarantined {
-			state, since = cell{c.Reason, styleOf(c)}, age(&c.Since, now)
-		}
-		if quarantined {
-			break
-		}
+	if c := shownOf(site.Conditions); c != nil {
+		state, since = cell{c.Reason, styleOf(*c)}, age(&c.Since, now)
 	}
 	if site.Removed {
 		state.text += ", removed"

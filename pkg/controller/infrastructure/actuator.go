@@ -93,6 +93,6 @@ func (a *actuator) Restore(ctx context.Context, log logr.Logger, infra *extensio
 // the other seed.
 func (a *actuator) Migrate(_ context.Context, _ logr.Logger, infra *extensionsv1alpha1.Infrastructure,
 	cluster *extensionscontroller.Cluster) error {
-	platform.Hosts.DeletePartialMatch(prometheus.Labels{"shoot_namespace": shootsites.TechnicalID(infra.Namespace, cluster)})
+	platform.ForgetHosts(prometheus.Labels{"shoot_namespace": shootsites.TechnicalID(infra.Namespace, cluster)})
 	return nil
 }

@@ -376,9 +376,9 @@ var _ = Describe("Reconcile", func() {
 	It("should not touch anything on Migrate", func(ctx SpecContext) {
 		f.setState(stateOf("a", "n"))
 		f.start(ctx)
-		platform.Hosts.WithLabelValues(namespace, "a", "a-1", "small", "total").Set(1)
+		platform.Hosts.WithLabelValues(namespace, "a", "a-1", "small").Set(1)
 		Expect(f.actuator.Migrate(ctx, logr.Discard(), f.infra, f.cluster)).To(Succeed())
-		Expect(platform.Hosts.DeleteLabelValues(namespace, "a", "a-1", "small", "total")).To(BeFalse(), "the other seed tells of the hosts")
+		Expect(platform.Hosts.DeleteLabelValues(namespace, "a", "a-1", "small")).To(BeFalse(), "the other seed tells of the hosts")
 		Expect(f.patches).To(BeZero())
 		Expect(f.platform.deleted).To(BeEmpty())
 	})

@@ -238,9 +238,11 @@ func (s *state) isAtRest(p *pool) bool {
 // hasRoom returns whether the site of the machine deployment may have another machine of the shoot, as far as that is known before its
 // creation.
 func (s *state) hasRoom(g *group, classes []machinev1alpha1.MachineClass) bool {
-	available := v1beta1helper.GetCondition(s.conditions, gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+g.site))
-	if available != nil && available.Status == gardencorev1beta1.ConditionFalse && available.Reason != sitehealth.ReasonExhausted {
-		return false // That machines of another pool wait for hosts says nothing about those of this one.
+	for _, prefix := range []string{sitehealth.ConditionPrefix, sitehealth.RoomConditionPrefix} {
+		c := v1beta1helper.GetCondition(s.conditions, gardencorev1beta1.ConditionType(prefix+g.site))
+		if c != nil && c.Status == gardencorev1beta1.ConditionFalse && c.Reason != sitehealth.ReasonExhausted {
+			return false // That machines of another pool wait for hosts says nothing about those of this one.
+		}
 	}
 	i := slices.IndexFunc(classes, func(c machinev1alpha1.MachineClass) bool {
 		return c.Name == g.deployment.Spec.Template.Spec.Class.Name

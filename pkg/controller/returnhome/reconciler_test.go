@@ -113,7 +113,10 @@ var _ = Describe("Reconciler", func() {
 			f.setCondition(ctx, v1alpha1.ConditionSiteQuarantinedPrefix+"cloud", v1alpha1.ReasonSiteCutOff, gardencorev1beta1.ConditionTrue)
 		}),
 		Entry("to a site that is not available", func(ctx context.Context) {
-			f.setCondition(ctx, sitehealth.ConditionPrefix+"racks", sitehealth.ReasonQuota, gardencorev1beta1.ConditionFalse)
+			f.setCondition(ctx, sitehealth.ConditionPrefix+"racks", sitehealth.ReasonUnreachable, gardencorev1beta1.ConditionFalse)
+		}),
+		Entry("to a site whose quota is used up", func(ctx context.Context) {
+			f.setCondition(ctx, sitehealth.RoomConditionPrefix+"racks", sitehealth.ReasonQuota, gardencorev1beta1.ConditionFalse)
 		}),
 		Entry("during a rolling update", func(ctx context.Context) {
 			f.change(ctx, away, func(d *machinev1alpha1.MachineDeployment) { d.Spec.Template.Spec.Class.Name = "new" })
@@ -183,7 +186,7 @@ var _ = Describe("Reconciler", func() {
 	)
 
 	It("begins a move if machines of another pool wait for hosts", func(ctx SpecContext) {
-		f.setCondition(ctx, sitehealth.ConditionPrefix+"racks", sitehealth.ReasonExhausted, gardencorev1beta1.ConditionFalse)
+		f.setCondition(ctx, sitehealth.RoomConditionPrefix+"racks", sitehealth.ReasonExhausted, gardencorev1beta1.ConditionFalse)
 		f.reconcile(ctx)
 		expectReplicas(ctx, 3, 2)
 	})

@@ -27,6 +27,10 @@ import (
 // ConditionPrefix is the prefix of the types of the conditions of sites. The name of the site follows.
 const ConditionPrefix = "SiteAvailable-"
 
+// RoomConditionPrefix is the prefix of the types of the conditions that say whether sites have room for machines. The name of the site
+// follows.
+const RoomConditionPrefix = "SiteHasRoom-"
+
 // SyncConditionPrefix is the prefix of the types of the conditions that say whether sites have what the CloudProfile says. The name of the
 // site follows.
 const SyncConditionPrefix = "CloudProfileInSync-"
@@ -46,6 +50,8 @@ const grace = time.Minute
 const (
 	// ReasonAvailable means that the site is available.
 	ReasonAvailable = "SiteAvailable"
+	// ReasonHasRoom means that no quota of the site is used up, and that no machine waits for its capacity.
+	ReasonHasRoom = "SiteHasRoom"
 	// ReasonUnreachable means that the site does not answer, or answers with unexpected errors.
 	ReasonUnreachable = "SiteUnreachable"
 	// ReasonUnauthorized means that the site refuses the credentials, or that they lack permissions.
@@ -82,13 +88,18 @@ type state struct {
 	name string
 	// known is false until the first probe has ended.
 	known bool
-	// err is nil if the site is available.
+	// err is nil if the site is available and has room.
 	err error
 }
 
-// down reports whether the site is unusable. A site without capacity for more machines is usable.
+// down reports whether the site is unusable.
 func (s state) down() bool {
-	return s.known && !slices.Contains([]string{ReasonAvailable, ReasonQuota, ReasonExhausted}, reasonOf(s.err))
+	return s.known && !isUsable(s.err)
+}
+
+// isUsable reports whether a site with the error is usable: one without room for more machines is.
+func isUsable(err error) bool {
+	return slices.Contains([]string{ReasonAvailable, ReasonQuota, ReasonExhausted}, reasonOf(err))
 }
 
 // health is the health of the sites of a shoot.
@@ -115,21 +126,31 @@ type verdict struct {
 	codes           []gardencorev1beta1.ErrorCode
 }
 
+// failed is the verdict of an error.
+func failed(err error) verdict {
+	return verdict{gardencorev1beta1.ConditionFalse, reasonOf(err), err.Error(), errorcodes.Codes(err)}
+}
+
 // write returns the conditions of the Infrastructure with up-to-date conditions about sites. The condition of a site that was not probed
 // yet does not change.
 func (h health) write(clock clock.Clock, conditions []gardencorev1beta1.Condition) []gardencorev1beta1.Condition {
 	var wanted []gardencorev1beta1.ConditionType
 	for _, s := range h.sites {
-		conditionType := gardencorev1beta1.ConditionType(ConditionPrefix + s.name)
-		wanted = append(wanted, conditionType)
-		switch {
-		case s.known && s.err == nil:
-			conditions = merge(clock, conditions, conditionType,
-				verdict{gardencorev1beta1.ConditionTrue, ReasonAvailable, "The site answers and has room.", nil})
-		case s.known:
-			conditions = merge(clock, conditions, conditionType,
-				verdict{gardencorev1beta1.ConditionFalse, reasonOf(s.err), s.err.Error(), errorcodes.Codes(s.err)})
+		available, room := gardencorev1beta1.ConditionType(ConditionPrefix+s.name), gardencorev1beta1.ConditionType(RoomConditionPrefix+s.name)
+		wanted = append(wanted, available, room)
+		if !s.known {
+			continue
 		}
+		if s.down() {
+			conditions = merge(clock, conditions, available, failed(s.err))
+			continue // Whether it has room cannot be known.
+		}
+		conditions = merge(clock, conditions, available, verdict{gardencorev1beta1.ConditionTrue, ReasonAvailable, "The site answers.", nil})
+		has := verdict{gardencorev1beta1.ConditionTrue, ReasonHasRoom, "No quota is used up, and no machine waits for capacity.", nil}
+		if s.err != nil {
+			has = failed(s.err)
+		}
+		conditions = merge(clock, conditions, room, has)
 	}
 	for _, s := range h.sites {
 		conditionType := gardencorev1beta1.ConditionType(SyncConditionPrefix + s.name)
@@ -150,7 +171,9 @@ func (h health) write(clock clock.Clock, conditions []gardencorev1beta1.Conditio
 
 // isOfSite reports whether a condition is about one site.
 func isOfSite(conditionType gardencorev1beta1.ConditionType) bool {
-	return strings.HasPrefix(string(conditionType), ConditionPrefix) || strings.HasPrefix(string(conditionType), SyncConditionPrefix)
+	return slices.ContainsFunc([]string{ConditionPrefix, RoomConditionPrefix, SyncConditionPrefix}, func(prefix string) bool {
+		return strings.HasPrefix(string(conditionType), prefix)
+	})
 }
 
 // inSync reports the drift of a site.

@@ -61,7 +61,11 @@ var _ = Describe("Conditions", func() {
 			Expect(condition.Message).To(Equal(message))
 			Expect(condition.Codes).To(HaveExactElements(codes))
 		},
-		Entry("that is well", nil, gardencorev1beta1.ConditionTrue, "SiteAvailable", "The site answers and has room."),
+		Entry("that is well", nil, gardencorev1beta1.ConditionTrue, "SiteAvailable", "The site answers."),
+		Entry("whose quota is used up", in("cloud", platform.ClassQuota, "10 of 10"), gardencorev1beta1.ConditionTrue, "SiteAvailable",
+			"The site answers."),
+		Entry("that is full", in("cloud", platform.ClassExhausted, "full"), gardencorev1beta1.ConditionTrue, "SiteAvailable",
+			"The site answers."),
 		Entry("without an answer", in("cloud", platform.ClassTransient, "no answer within 15s"), gardencorev1beta1.ConditionFalse,
 			"SiteUnreachable", `site "cloud": no answer within 15s`),
 		Entry("that refuses the credentials", in("cloud", platform.ClassUnauthenticated, "401"), gardencorev1beta1.ConditionFalse,
@@ -70,12 +74,32 @@ var _ = Describe("Conditions", func() {
 			`site "cloud": 403`, gardencorev1beta1.ErrorInfraUnauthorized),
 		Entry("that is configured wrongly", in("cloud", platform.ClassConfiguration, "no address"), gardencorev1beta1.ConditionFalse,
 			"SiteMisconfigured", `site "cloud": no address`, gardencorev1beta1.ErrorConfigurationProblem),
+		Entry("with an error without a class", errors.New("odd"), gardencorev1beta1.ConditionFalse, "SiteUnreachable", "odd"),
+	)
+
+	DescribeTable("of the room of a site",
+		func(err error, status gardencorev1beta1.ConditionStatus, reason, message string, codes ...gardencorev1beta1.ErrorCode) {
+			condition := get(health{sites: []state{{name: "cloud", known: true, err: err}}}.write(clock, nil), "SiteHasRoom-cloud")
+			Expect(condition.Status).To(Equal(status))
+			Expect(condition.Reason).To(Equal(reason))
+			Expect(condition.Message).To(Equal(message))
+			Expect(condition.Codes).To(HaveExactElements(codes))
+		},
+		Entry("that is well", nil, gardencorev1beta1.ConditionTrue, "SiteHasRoom", "No quota is used up, and no machine waits for capacity."),
 		Entry("whose quota is used up", in("cloud", platform.ClassQuota, "10 of 10"), gardencorev1beta1.ConditionFalse, "SiteQuotaUsedUp",
 			`site "cloud": 10 of 10`, gardencorev1beta1.ErrorInfraQuotaExceeded),
 		Entry("that is full", in("cloud", platform.ClassExhausted, "full"), gardencorev1beta1.ConditionFalse, "SiteExhausted",
 			`site "cloud": full`, gardencorev1beta1.ErrorInfraResourcesDepleted),
-		Entry("with an error without a class", errors.New("odd"), gardencorev1beta1.ConditionFalse, "SiteUnreachable", "odd"),
 	)
+
+	It("keeps the room of a site that does not answer", func() {
+		full := health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassExhausted, "full")}}}.write(clock, nil)
+		clock.Step(time.Minute)
+		down := health{sites: []state{{name: "cloud", known: true, err: in("cloud", platform.ClassTransient, "refused")}}}
+		conditions := down.write(clock, full)
+		Expect(get(conditions, "SiteHasRoom-cloud")).To(Equal(get(full, "SiteHasRoom-cloud")))
+		Expect(get(conditions, "SiteAvailable-cloud").Status).To(Equal(gardencorev1beta1.ConditionFalse))
+	})
 
 	DescribeTable("that Gardener copies: the control plane",
 		func(known health, status gardencorev1beta1.ConditionStatus, message string, codes ...gardencorev1beta1.ErrorCode) {

@@ -178,15 +178,15 @@ var _ = Describe("Faults", func() {
 		Eventually(func() map[string]answer { return asking.answers(a) }).Should(HaveLen(3))
 		asking.faults(a)
 		Expect(testutil.CollectAndCompare(asking, strings.NewReader(`
-# HELP hybrid_site_faulty_machines Machines of a shoot on a site that something is wrong with.
-# TYPE hybrid_site_faulty_machines gauge
-hybrid_site_faulty_machines{shoot_namespace="shoot--p--a",site="down"} 0
-hybrid_site_faulty_machines{shoot_namespace="shoot--p--a",site="racks"} 2
+# HELP hybrid_machines_faulty Machines of a shoot on a site that something is wrong with.
+# TYPE hybrid_machines_faulty gauge
+hybrid_machines_faulty{shoot_namespace="shoot--p--a",site="down"} 0
+hybrid_machines_faulty{shoot_namespace="shoot--p--a",site="racks"} 2
 # HELP hybrid_site_watched 1 if the machines of a shoot on a site are watched for faults, 0 if the site cannot be watched.
 # TYPE hybrid_site_watched gauge
 hybrid_site_watched{shoot_namespace="shoot--p--a",site="down"} 0
 hybrid_site_watched{shoot_namespace="shoot--p--a",site="racks"} 1
-`), "hybrid_site_faulty_machines", "hybrid_site_watched")).To(Succeed())
+`), "hybrid_machines_faulty", "hybrid_site_watched")).To(Succeed())
 		asking.remove(a)
 		Expect(testutil.CollectAndCount(asking)).To(BeZero())
 	})

@@ -86,14 +86,14 @@ hybrid_machines{phase="Pending",shoot_namespace="shoot--p--s",site="cloud"} 2
 hybrid_machines{phase="Running",shoot_namespace="shoot--p--s",site="cloud"} 1
 hybrid_machines{phase="Terminating",shoot_namespace="shoot--p--s",site="cloud"} 1
 hybrid_machines{phase="Unknown",shoot_namespace="shoot--p--s",site="racks"} 1
-# HELP hybrid_machines_waiting_seconds Longest time that a shoot has been waiting for a machine of a phase on a site.
-# TYPE hybrid_machines_waiting_seconds gauge
-hybrid_machines_waiting_seconds{phase="CrashLoopBackOff",shoot_namespace="shoot--p--s",site="cloud"} 1200
-hybrid_machines_waiting_seconds{phase="CrashLoopBackOff",shoot_namespace="shoot--p--s",site="racks"} 1200
-hybrid_machines_waiting_seconds{phase="New",shoot_namespace="shoot--p--s",site="racks"} 5
-hybrid_machines_waiting_seconds{phase="Pending",shoot_namespace="shoot--p--s",site="cloud"} 600
-hybrid_machines_waiting_seconds{phase="Terminating",shoot_namespace="shoot--p--s",site="cloud"} 180
-hybrid_machines_waiting_seconds{phase="Unknown",shoot_namespace="shoot--p--s",site="racks"} 120
+# HELP hybrid_machines_longest_wait_seconds Longest time that a shoot has been waiting for a machine of a phase on a site.
+# TYPE hybrid_machines_longest_wait_seconds gauge
+hybrid_machines_longest_wait_seconds{phase="CrashLoopBackOff",shoot_namespace="shoot--p--s",site="cloud"} 1200
+hybrid_machines_longest_wait_seconds{phase="CrashLoopBackOff",shoot_namespace="shoot--p--s",site="racks"} 1200
+hybrid_machines_longest_wait_seconds{phase="New",shoot_namespace="shoot--p--s",site="racks"} 5
+hybrid_machines_longest_wait_seconds{phase="Pending",shoot_namespace="shoot--p--s",site="cloud"} 600
+hybrid_machines_longest_wait_seconds{phase="Terminating",shoot_namespace="shoot--p--s",site="cloud"} 180
+hybrid_machines_longest_wait_seconds{phase="Unknown",shoot_namespace="shoot--p--s",site="racks"} 120
 # HELP hybrid_machines_wanted Machines that a shoot wants on a site.
 # TYPE hybrid_machines_wanted gauge
 hybrid_machines_wanted{shoot_namespace="shoot--p--s",site="cloud"} 4

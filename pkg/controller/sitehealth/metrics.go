@@ -23,17 +23,53 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
+// room are the names of the metrics of a resource: how much there may be, and how much of that is used or free. Each has one unit.
+type room struct {
+	// Most is the name of the metric with the limit of a quota, or with a capacity.
+	Most string
+	// Part is the name of the metric with what is used of a quota, or free of a capacity.
+	Part string
+}
+
+var (
+	// QuotaMetrics are the metrics of quotas.
+	QuotaMetrics = map[platform.Resource]room{
+		platform.ResourceServers: {"hybrid_site_quota_servers_limit", "hybrid_site_quota_servers_used"},
+		platform.ResourceCores:   {"hybrid_site_quota_cores_limit", "hybrid_site_quota_cores_used"},
+		platform.ResourceMemory:  {"hybrid_site_quota_memory_limit_bytes", "hybrid_site_quota_memory_used_bytes"},
+	}
+	// CapacityMetrics are the metrics of the capacity of zones.
+	CapacityMetrics = map[platform.Resource]room{
+		platform.ResourceCPU:     {"hybrid_site_cpu_capacity_hertz", "hybrid_site_cpu_free_hertz"},
+		platform.ResourceMemory:  {"hybrid_site_memory_capacity_bytes", "hybrid_site_memory_free_bytes"},
+		platform.ResourceStorage: {"hybrid_site_storage_capacity_bytes", "hybrid_site_storage_free_bytes"},
+	}
+)
+
+// roomDescriptions are the descriptions of metrics about the room of sites by their names.
+var roomDescriptions = map[string]*prometheus.Desc{}
+
+func init() {
+	for resource, names := range QuotaMetrics {
+		describeRoom(names.Most, "Limit of the quota of "+resource.Noun()+" of the account of a shoot on a site.")
+		describeRoom(names.Part, "Used part of the quota of "+resource.Noun()+" of the account of a shoot on a site.")
+	}
+	for resource, names := range CapacityMetrics {
+		describeRoom(names.Most, "Capacity of "+resource.Noun()+" of a zone of a site for all who use it.", "zone")
+		describeRoom(names.Part, "Free part of the capacity of "+resource.Noun()+" of a zone of a site.", "zone")
+	}
+}
+
+func describeRoom(name, help string, labels ...string) {
+	roomDescriptions[name] = prometheus.NewDesc(name, help, append([]string{"shoot_namespace", "site"}, labels...), nil)
+}
+
 var (
 	siteAvailable = prometheus.NewDesc("hybrid_site_available",
-		"1 if a site answers a shoot and its quotas are not used up, 0 with the reason if not.", []string{"shoot_namespace", "site",
-			"reason"}, nil)
-	siteQuota = prometheus.NewDesc("hybrid_site_quota",
-		"Quotas of the account of a shoot on a site, and how much of them is used; memory in bytes.", []string{"shoot_namespace", "site",
-			"resource", "state"}, nil)
-	siteCapacity = prometheus.NewDesc("hybrid_site_capacity",
-		"What a zone of a site has for all who use it, and how much of it is free; memory and storage in bytes.",
-		[]string{"shoot_namespace", "site", "zone", "resource", "state"}, nil)
-	faultyMachines = prometheus.NewDesc("hybrid_site_faulty_machines",
+		"1 if a site answers a shoot and accepts its credentials and configuration, 0 if not.", []string{"shoot_namespace", "site"}, nil)
+	siteUnavailable = prometheus.NewDesc("hybrid_site_unavailable_reason",
+		"1 for the reason why a site is not available to a shoot.", []string{"shoot_namespace", "site", "reason"}, nil)
+	faultyMachines = prometheus.NewDesc("hybrid_machines_faulty",
 		"Machines of a shoot on a site that something is wrong with.", []string{"shoot_namespace", "site"}, nil)
 	watchedSites = prometheus.NewDesc("hybrid_site_watched",
 		"1 if the machines of a shoot on a site are watched for faults, 0 if the site cannot be watched.", []string{"shoot_namespace",
@@ -43,10 +79,12 @@ var (
 // Describe implements prometheus.Collector.
 func (p *probers) Describe(descriptions chan<- *prometheus.Desc) {
 	descriptions <- siteAvailable
-	descriptions <- siteQuota
-	descriptions <- siteCapacity
+	descriptions <- siteUnavailable
 	descriptions <- faultyMachines
 	descriptions <- watchedSites
+	for _, description := range roomDescriptions {
+		descriptions <- description
+	}
 }
 
 // profileDifferences counts drift alone, so that every other value than zero needs attention.
@@ -92,8 +130,11 @@ func (p *probers) Collect(metrics chan<- prometheus.Metric) {
 			if !ok {
 				continue
 			}
-			metrics <- prometheus.MustNewConstMetric(siteAvailable, prometheus.GaugeValue, boolean(last.err == nil), infra.Namespace, name,
-				reasonOf(last.err))
+			usable := isUsable(last.err)
+			metrics <- prometheus.MustNewConstMetric(siteAvailable, prometheus.GaugeValue, boolean(usable), infra.Namespace, name)
+			if !usable {
+				metrics <- prometheus.MustNewConstMetric(siteUnavailable, prometheus.GaugeValue, 1, infra.Namespace, name, reasonOf(last.err))
+			}
 			collectRoom(metrics, infra.Namespace, name, last.observed)
 			if faults, ok := shoot.faults[name]; ok {
 				metrics <- prometheus.MustNewConstMetric(faultyMachines, prometheus.GaugeValue, float64(len(faults)), infra.Namespace, name)
@@ -104,16 +145,17 @@ func (p *probers) Collect(metrics chan<- prometheus.Metric) {
 }
 
 func collectRoom(metrics chan<- prometheus.Metric, namespace, name string, observed platform.Observation) {
-	gauge := func(description *prometheus.Desc, value float64, labels ...string) {
-		metrics <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value, append([]string{namespace, name}, labels...)...)
+	gauge := func(metric string, value float64, zone ...string) {
+		metrics <- prometheus.MustNewConstMetric(roomDescriptions[metric], prometheus.GaugeValue, value,
+			append([]string{namespace, name}, zone...)...)
 	}
 	for _, quota := range observed.Quotas {
-		gauge(siteQuota, quota.Limit, string(quota.Resource), "limit")
-		gauge(siteQuota, quota.Used, string(quota.Resource), "used")
+		gauge(QuotaMetrics[quota.Resource].Most, quota.Limit)
+		gauge(QuotaMetrics[quota.Resource].Part, quota.Used)
 	}
 	for _, capacity := range observed.Capacities {
-		gauge(siteCapacity, capacity.Total, capacity.Zone, string(capacity.Resource), "total")
-		gauge(siteCapacity, capacity.Free, capacity.Zone, string(capacity.Resource), "free")
+		gauge(CapacityMetrics[capacity.Resource].Most, capacity.Total, capacity.Zone)
+		gauge(CapacityMetrics[capacity.Resource].Part, capacity.Free, capacity.Zone)
 	}
 }
 
@@ -129,7 +171,7 @@ var (
 		"Machines of a shoot on a site.", []string{"shoot_namespace", "site", "phase"}, nil)
 	machinesWanted = prometheus.NewDesc("hybrid_machines_wanted",
 		"Machines that a shoot wants on a site.", []string{"shoot_namespace", "site"}, nil)
-	machinesWaiting = prometheus.NewDesc("hybrid_machines_waiting_seconds",
+	machinesWaiting = prometheus.NewDesc("hybrid_machines_longest_wait_seconds",
 		"Longest time that a shoot has been waiting for a machine of a phase on a site.", []string{"shoot_namespace",
 			"site", "phase"}, nil)
 	machinesWithoutRoom = prometheus.NewDesc("hybrid_machines_without_room",

@@ -186,30 +186,44 @@ var _ = Describe("Probers", func() {
 
 	It("has metrics", func() {
 		played.observed = platform.Observation{
-			Quotas:     []platform.Quota{{Resource: platform.ResourceCores, Used: 10, Limit: 10}},
+			Quotas:     []platform.Quota{{Resource: platform.ResourceCores, Used: 9, Limit: 10}},
 			Capacities: []platform.Capacity{{Zone: "north", Resource: platform.ResourceCPU, Total: 3e9, Free: 1e9}},
 		}
 		played.say("racks/1", in("racks", platform.ClassQuota, "full"))
-		asking.set(a, []site.Site{newSite("racks", "1"), newSite("hall", "1")}, nil)
+		played.say("lost/1", in("lost", platform.ClassTransient, "refused"))
+		asking.set(a, []site.Site{newSite("racks", "1"), newSite("hall", "1"), newSite("lost", "1")}, nil)
 		Eventually(answer(a, "racks")).Should(HaveOccurred())
+		Eventually(answer(a, "lost")).Should(HaveOccurred())
 		Eventually(answer(a, "hall")).Should(Succeed())
 		Expect(testutil.CollectAndCompare(asking, strings.NewReader(`
-# HELP hybrid_site_available 1 if a site answers a shoot and its quotas are not used up, 0 with the reason if not.
+# HELP hybrid_site_available 1 if a site answers a shoot and accepts its credentials and configuration, 0 if not.
 # TYPE hybrid_site_available gauge
-hybrid_site_available{reason="SiteAvailable",shoot_namespace="shoot--p--a",site="hall"} 1
-hybrid_site_available{reason="SiteQuotaUsedUp",shoot_namespace="shoot--p--a",site="racks"} 0
-# HELP hybrid_site_capacity What a zone of a site has for all who use it, and how much of it is free; memory and storage in bytes.
-# TYPE hybrid_site_capacity gauge
-hybrid_site_capacity{resource="cpu_hertz",shoot_namespace="shoot--p--a",site="hall",state="free",zone="north"} 1e+09
-hybrid_site_capacity{resource="cpu_hertz",shoot_namespace="shoot--p--a",site="hall",state="total",zone="north"} 3e+09
-hybrid_site_capacity{resource="cpu_hertz",shoot_namespace="shoot--p--a",site="racks",state="free",zone="north"} 1e+09
-hybrid_site_capacity{resource="cpu_hertz",shoot_namespace="shoot--p--a",site="racks",state="total",zone="north"} 3e+09
-# HELP hybrid_site_quota Quotas of the account of a shoot on a site, and how much of them is used; memory in bytes.
-# TYPE hybrid_site_quota gauge
-hybrid_site_quota{resource="cores",shoot_namespace="shoot--p--a",site="hall",state="limit"} 10
-hybrid_site_quota{resource="cores",shoot_namespace="shoot--p--a",site="hall",state="used"} 10
-hybrid_site_quota{resource="cores",shoot_namespace="shoot--p--a",site="racks",state="limit"} 10
-hybrid_site_quota{resource="cores",shoot_namespace="shoot--p--a",site="racks",state="used"} 10
+hybrid_site_available{shoot_namespace="shoot--p--a",site="hall"} 1
+hybrid_site_available{shoot_namespace="shoot--p--a",site="lost"} 0
+hybrid_site_available{shoot_namespace="shoot--p--a",site="racks"} 1
+# HELP hybrid_site_cpu_capacity_hertz Capacity of cpu of a zone of a site for all who use it.
+# TYPE hybrid_site_cpu_capacity_hertz gauge
+hybrid_site_cpu_capacity_hertz{shoot_namespace="shoot--p--a",site="hall",zone="north"} 3e+09
+hybrid_site_cpu_capacity_hertz{shoot_namespace="shoot--p--a",site="lost",zone="north"} 3e+09
+hybrid_site_cpu_capacity_hertz{shoot_namespace="shoot--p--a",site="racks",zone="north"} 3e+09
+# HELP hybrid_site_cpu_free_hertz Free part of the capacity of cpu of a zone of a site.
+# TYPE hybrid_site_cpu_free_hertz gauge
+hybrid_site_cpu_free_hertz{shoot_namespace="shoot--p--a",site="hall",zone="north"} 1e+09
+hybrid_site_cpu_free_hertz{shoot_namespace="shoot--p--a",site="lost",zone="north"} 1e+09
+hybrid_site_cpu_free_hertz{shoot_namespace="shoot--p--a",site="racks",zone="north"} 1e+09
+# HELP hybrid_site_quota_cores_limit Limit of the quota of cores of the account of a shoot on a site.
+# TYPE hybrid_site_quota_cores_limit gauge
+hybrid_site_quota_cores_limit{shoot_namespace="shoot--p--a",site="hall"} 10
+hybrid_site_quota_cores_limit{shoot_namespace="shoot--p--a",site="lost"} 10
+hybrid_site_quota_cores_limit{shoot_namespace="shoot--p--a",site="racks"} 10
+# HELP hybrid_site_quota_cores_used Used part of the quota of cores of the account of a shoot on a site.
+# TYPE hybrid_site_quota_cores_used gauge
+hybrid_site_quota_cores_used{shoot_namespace="shoot--p--a",site="hall"} 9
+hybrid_site_quota_cores_used{shoot_namespace="shoot--p--a",site="lost"} 9
+hybrid_site_quota_cores_used{shoot_namespace="shoot--p--a",site="racks"} 9
+# HELP hybrid_site_unavailable_reason 1 for the reason why a site is not available to a shoot.
+# TYPE hybrid_site_unavailable_reason gauge
+hybrid_site_unavailable_reason{reason="SiteUnreachable",shoot_namespace="shoot--p--a",site="lost"} 1
 `))).To(Succeed())
 	})
 })

@@ -195,9 +195,12 @@ func (r *reconciler) writeWorker(ctx context.Context, worker *extensionsv1alpha1
 	return r.write(ctx, worker, change)
 }
 
-// recordChange records an event if the availability of a site changed.
+// recordChange records an event if the availability or the room of a site changed.
 func (r *reconciler) recordChange(infra extensionsv1alpha1.Object, before, after *gardencorev1beta1.Condition) {
 	name, ok := strings.CutPrefix(string(after.Type), ConditionPrefix)
+	if !ok {
+		name, ok = strings.CutPrefix(string(after.Type), RoomConditionPrefix)
+	}
 	if !ok || before != nil && before.Reason == after.Reason {
 		return
 	}

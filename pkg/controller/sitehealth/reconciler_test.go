@@ -164,15 +164,19 @@ var _ = Describe("Reconciler", func() {
 		Eventually(func() error { return r.probers.answers(client.ObjectKeyFromObject(infra))["hall"].err }).Should(Succeed())
 		reconcileOnce(ctx)
 		Expect(reasonOfSite("hall")).To(Equal(ReasonAvailable))
-		Expect(recorder.Events).To(Receive(Equal(`Normal SiteAvailable site "hall": The site answers and has room.`)))
+		Expect(recorder.Events).To(Receive(Equal(`Normal SiteAvailable site "hall": The site answers.`)))
 	})
 
 	It("takes what machines wait for, unless the site itself says what is wrong", func(ctx SpecContext) {
 		waiting := machine("m", "racks", "CrashLoopBackOff", "Create", noHost)
 		Expect(c.Create(ctx, &waiting)).To(Succeed())
 		answered(ctx, "racks", "hall")
-		Expect(reasonOfSite("racks")).To(Equal(ReasonExhausted))
+		Expect(reasonOfSite("racks")).To(Equal(ReasonAvailable))
 		Expect(reasonOfSite("hall")).To(Equal(ReasonAvailable))
+		for name, reason := range map[string]string{"racks": ReasonExhausted, "hall": ReasonHasRoom} {
+			Expect(v1beta1helper.GetCondition(infra.Status.Conditions,
+				gardencorev1beta1.ConditionType(RoomConditionPrefix+name)).Reason).To(Equal(reason), name)
+		}
 
 		played.say("racks/1", in("racks", platform.ClassTransient, "refused"))
 		Eventually(func() error { return r.probers.answers(client.ObjectKeyFromObject(infra))["racks"].err }).Should(HaveOccurred())

@@ -63,7 +63,7 @@ var _ = Describe("A fault of a host", Ordered, func() {
 		Eventually(condition).WithArguments(ctx).WithTimeout(checked).Should(And(
 			HaveField("Status", gardencorev1beta1.ConditionFalse), HaveField("Message", And(HavePrefix(note), ContainSubstring(message)))))
 		Expect(gauges(ctx)).To(ContainElements(
-			`hybrid_site_faulty_machines{shoot_namespace="shoot--it--health",site="racks"} 1`,
+			`hybrid_machines_faulty{shoot_namespace="shoot--it--health",site="racks"} 1`,
 			`hybrid_site_watched{shoot_namespace="shoot--it--health",site="racks"} 1`,
 		))
 
@@ -103,7 +103,7 @@ var _ = Describe("A fault of a host", Ordered, func() {
 		inventory.Cluster.APIServer.Kill()
 		Eventually(gauges).WithArguments(ctx).WithTimeout(30 * time.Second).Should(ContainElements(
 			`hybrid_site_watched{shoot_namespace="shoot--it--health",site="racks"} 0`,
-			`hybrid_site_faulty_machines{shoot_namespace="shoot--it--health",site="racks"} 1`,
+			`hybrid_machines_faulty{shoot_namespace="shoot--it--health",site="racks"} 1`,
 		))
 		Expect(inventory.Cluster.APIServer.Start()).To(Succeed())
 		Expect(inventory.Cluster.WaitReady(ctx)).To(Succeed())
@@ -199,7 +199,7 @@ func gauges(ctx context.Context) ([]string, error) {
 	content, err := io.ReadAll(response.Body)
 	var lines []string
 	for line := range strings.Lines(string(content)) {
-		if strings.HasPrefix(line, "hybrid_site_faulty_machines") || strings.HasPrefix(line, "hybrid_site_watched") {
+		if strings.HasPrefix(line, "hybrid_machines_faulty") || strings.HasPrefix(line, "hybrid_site_watched") {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}

@@ -105,7 +105,7 @@ var _ = Describe("The health of sites", Ordered, func() {
 				Expect(fault.End(ctx)).To(Succeed())
 			})
 			inRound(round, func(fault sitefaults.Fault) {
-				well := awaitAll(ctx, fault.Sites, sitehealth.ReasonAvailable)
+				well := awaitAll(ctx, fault.Sites, fault.Well())
 				AddReportEntry(fault.Name, fmt.Sprintf("well after %.1f s", well.Seconds()), ReportEntryVisibilityAlways)
 			})
 			Eventually(func() gardencorev1beta1.ConditionStatus {
@@ -161,8 +161,8 @@ func expectTold(ctx context.Context, disturbed map[string]string) {
 		return controlPlane.Status
 	}).WithContext(ctx).Within(5 * time.Second).Should(Equal(expected))
 	for _, site := range sitefaults.Sites() {
-		of := condition(ctx, gardencorev1beta1.ConditionType(sitehealth.ConditionPrefix+site))
 		reason, ok := disturbed[site]
+		of := condition(ctx, sitefaults.ConditionOf(site, reason))
 		if !ok {
 			Expect(of.Status).To(Equal(gardencorev1beta1.ConditionTrue), "%s: %s", site, of.Message)
 			Expect(controlPlane.Message).NotTo(ContainSubstring("site %q", site))

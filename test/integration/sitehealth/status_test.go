@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"sync"
 
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -79,12 +80,13 @@ func follow(ctx context.Context) func() *v1alpha1.StatusReport {
 	}
 }
 
-// reasonsOf returns the reasons of the conditions about the availability of sites, by their names.
+// reasonsOf returns the reasons of the conditions about the availability of sites, or else about their room, by their names.
 func reasonsOf(report *v1alpha1.StatusReport) map[string]string {
 	reasons := map[string]string{}
 	for _, site := range report.Sites {
 		for _, condition := range site.Conditions {
-			if condition.Type+"-" == sitehealth.ConditionPrefix {
+			room := condition.Type+"-" == sitehealth.RoomConditionPrefix && condition.Status == string(gardencorev1beta1.ConditionFalse)
+			if condition.Type+"-" == sitehealth.ConditionPrefix && reasons[site.Name] == "" || room {
 				reasons[site.Name] = condition.Reason
 			}
 		}

@@ -91,14 +91,14 @@ func (f *flow) countAll(ctx context.Context) ([]v1alpha1.MetalHosts, error) {
 func (f *flow) publish(hosts []v1alpha1.MetalHosts) {
 	unpublish(f.site)
 	for _, h := range hosts {
-		platform.Hosts.WithLabelValues(f.owner.Shoot, f.owner.Site, h.Zone, h.MachineType, "total").Set(float64(h.Total))
-		platform.Hosts.WithLabelValues(f.owner.Shoot, f.owner.Site, h.Zone, h.MachineType, "free").Set(float64(h.Free))
+		platform.Hosts.WithLabelValues(f.owner.Shoot, f.owner.Site, h.Zone, h.MachineType).Set(float64(h.Total))
+		platform.FreeHosts.WithLabelValues(f.owner.Shoot, f.owner.Site, h.Zone, h.MachineType).Set(float64(h.Free))
 	}
 }
 
 // unpublish removes the metrics of the site.
 func unpublish(s *site.Site) {
-	platform.Hosts.DeletePartialMatch(prometheus.Labels{"shoot_namespace": s.Shoot, "site": s.Name})
+	platform.ForgetHosts(prometheus.Labels{"shoot_namespace": s.Shoot, "site": s.Name})
 }
 
 // want is the joint demand of pools that select the same hosts.

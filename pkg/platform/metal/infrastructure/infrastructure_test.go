@@ -26,17 +26,18 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 )
 
-// metrics are the values of platform.Hosts by their labels.
+// metrics are the values of platform.Hosts and platform.FreeHosts by their names and labels.
 func metrics() map[string]float64 {
 	GinkgoHelper()
 	registry := prometheus.NewRegistry()
 	Expect(registry.Register(platform.Hosts)).To(Succeed())
+	Expect(registry.Register(platform.FreeHosts)).To(Succeed())
 	families, err := registry.Gather()
 	Expect(err).NotTo(HaveOccurred())
 	values := map[string]float64{}
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
-			var labels []string
+			labels := []string{family.GetName()}
 			for _, label := range metric.GetLabel() {
 				labels = append(labels, label.GetName()+"="+label.GetValue())
 			}
@@ -51,7 +52,7 @@ var _ = Describe("Infrastructure", func() {
 
 	BeforeEach(func() {
 		f = newFixture()
-		DeferCleanup(platform.Hosts.Reset)
+		DeferCleanup(func() { platform.ForgetHosts(nil) })
 	})
 
 	It("should record how the site is reached when it has answered, and which inventory it is", func(ctx SpecContext) {
@@ -128,14 +129,14 @@ var _ = Describe("Infrastructure", func() {
 		}, NamespaceUID: "uid-1"}}))
 		Expect(f.inventory.lists).To(Equal(1))
 		Expect(metrics()).To(And(HaveLen(8),
-			HaveKeyWithValue("machine_type=small shoot_namespace=shoot--local--a site=racks state=total zone=rack-1", 3.0),
-			HaveKeyWithValue("machine_type=small shoot_namespace=shoot--local--a site=racks state=free zone=rack-1", 2.0)))
+			HaveKeyWithValue("hybrid_site_hosts machine_type=small shoot_namespace=shoot--local--a site=racks zone=rack-1", 3.0),
+			HaveKeyWithValue("hybrid_site_hosts_free machine_type=small shoot_namespace=shoot--local--a site=racks zone=rack-1", 2.0)))
 	})
 
 	It("should have metrics of what there is now only", func(ctx SpecContext) {
 		_, err := f.flow().reconcile(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		platform.Hosts.WithLabelValues("shoot--local--b", "racks", "rack-1", "small", "total").Set(1)
+		platform.Hosts.WithLabelValues("shoot--local--b", "racks", "rack-1", "small").Set(1)
 		f.site.Profile.Zones = f.site.Profile.Zones[:1]
 		_, err = f.flow().reconcile(ctx)
 		Expect(err).NotTo(HaveOccurred())
