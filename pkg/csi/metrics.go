@@ -11,13 +11,15 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apiserver/pkg/server/mux"
+	"k8s.io/apiserver/pkg/server/routes"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
-// headerTimeout limits how long a client of the metrics may take to send its headers.
+// headerTimeout limits how long a client may take to send its headers.
 const headerTimeout = 10 * time.Second
 
 // ServeMetrics serves metrics at the address until ctx is done. It serves none if the address is empty.
@@ -28,17 +30,31 @@ func ServeMetrics(ctx context.Context, address string) error {
 	if address == "" {
 		return nil
 	}
+	handler := http.NewServeMux()
+	handler.Handle("/metrics", legacyregistry.HandlerWithReset())
+	return serve(ctx, address, handler)
+}
+
+// ServeProfiles serves profiles at the address until ctx is done. It serves none if the address is empty.
+func ServeProfiles(ctx context.Context, address string) error {
+	if address == "" {
+		return nil
+	}
+	recorder := mux.NewPathRecorderMux("profiles")
+	routes.Profiling{}.Install(recorder)
+	return serve(ctx, address, recorder)
+}
+
+func serve(ctx context.Context, address string, handler http.Handler) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/metrics", legacyregistry.HandlerWithReset())
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: headerTimeout}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: headerTimeout}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	go func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			klog.ErrorS(err, "Metrics server failed")
+			klog.ErrorS(err, "Server failed", "address", address)
 		}
 	}()
 	return nil

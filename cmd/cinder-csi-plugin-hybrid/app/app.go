@@ -33,6 +33,7 @@ type options struct {
 	node                 bool
 	nodeAttachLimit      int64
 	httpEndpoint         string
+	profilesAddress      string
 }
 
 // NewCommand returns the command of the driver. It runs until ctx is done.
@@ -59,6 +60,8 @@ func NewCommand(ctx context.Context) *cobra.Command {
 	flags.Int64Var(&o.nodeAttachLimit, "node-volume-attach-limit", 0, "Maximum number of volumes on the node that the node service reports, "+
 		"0 for no limit.")
 	flags.StringVar(&o.httpEndpoint, "http-endpoint", "", "Address of the metrics endpoint, for example :8080. Disabled if empty.")
+	flags.StringVar(&o.profilesAddress, "pprof-bind-address", "",
+		"Address of the server for profiles of net/http/pprof, for example 127.0.0.1:6060. Disabled if empty.")
 	return command
 }
 
@@ -67,7 +70,7 @@ func (o *options) run(ctx context.Context) error {
 		return errors.New("--cloud-config is required for the controller service")
 	}
 	librarymetrics.RegisterMetrics("cinder-csi")
-	if err := drivers.ServeMetrics(ctx, o.httpEndpoint); err != nil {
+	if err := errors.Join(drivers.ServeMetrics(ctx, o.httpEndpoint), drivers.ServeProfiles(ctx, o.profilesAddress)); err != nil {
 		return err
 	}
 	d := driver.NewDriver(&driver.DriverOpts{ClusterID: o.cluster, WithTopology: o.withTopology})

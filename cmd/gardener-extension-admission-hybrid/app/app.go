@@ -67,6 +67,7 @@ func run(ctx context.Context, o *options) error {
 		return fmt.Errorf("could not get the config of the runtime cluster: %w", err)
 	}
 	managerOptions := o.manager.Completed().Options()
+	managerOptions.PprofBindAddress = o.profilesAddress
 	klog.SetLogger(managerOptions.Logger) // gives the log lines of Kubernetes libraries the same format
 	managerOptions.LeaderElectionConfig = runtimeCluster
 	managerOptions.Cache = cacheOptions(o.webhooks.Completed().Server.Namespace)

@@ -35,6 +35,8 @@ type options struct {
 	rest     *extensionscmdcontroller.RESTOptions
 	manager  *extensionscmdcontroller.ManagerOptions
 	webhooks *webhookcmd.AddToManagerOptions
+	// profilesAddress is where profiles are served, empty for nowhere.
+	profilesAddress string
 
 	all extensionscmdcontroller.OptionAggregator
 }
@@ -68,6 +70,8 @@ func newOptions() *options {
 
 func (o *options) addFlags(flags *pflag.FlagSet) {
 	o.all.AddFlags(flags)
+	flags.StringVar(&o.profilesAddress, "pprof-bind-address", "",
+		"The address of the server for profiles of net/http/pprof, for example 127.0.0.1:6060. Disabled if empty.")
 }
 
 func (o *options) complete() error {

@@ -54,6 +54,7 @@ func NewControllerManagerCommand(ctx context.Context) *cobra.Command {
 
 func run(ctx context.Context, o *options) error {
 	managerOptions := o.manager.Completed().Options()
+	managerOptions.PprofBindAddress = o.profilesAddress
 	klog.SetLogger(managerOptions.Logger) // gives the log lines of platforms and Kubernetes libraries the same format
 	mgr, err := manager.New(o.rest.Completed().Config, managerOptions)
 	if err != nil {

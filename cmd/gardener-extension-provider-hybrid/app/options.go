@@ -105,15 +105,17 @@ func (o *siteOptions) Complete() error {
 
 // options are the flags of the command.
 type options struct {
-	rest       *extensionscmdcontroller.RESTOptions
-	manager    *extensionscmdcontroller.ManagerOptions
-	general    *extensionscmdcontroller.GeneralOptions
-	heartbeat  *heartbeatcmd.Options
-	dns        *dnsOptions
-	sites      *siteOptions
-	switches   *extensionscmdcontroller.SwitchOptions
-	reconciler *extensionscmdcontroller.ReconcilerOptions
-	webhooks   *webhookcmd.AddToManagerOptions
+	rest      *extensionscmdcontroller.RESTOptions
+	manager   *extensionscmdcontroller.ManagerOptions
+	general   *extensionscmdcontroller.GeneralOptions
+	heartbeat *heartbeatcmd.Options
+	dns       *dnsOptions
+	sites     *siteOptions
+	// profilesAddress is where profiles are served, empty for nowhere.
+	profilesAddress string
+	switches        *extensionscmdcontroller.SwitchOptions
+	reconciler      *extensionscmdcontroller.ReconcilerOptions
+	webhooks        *webhookcmd.AddToManagerOptions
 
 	all extensionscmdcontroller.OptionAggregator
 }
@@ -173,6 +175,8 @@ func newOptions() *options {
 
 func (o *options) addFlags(flags *pflag.FlagSet) {
 	o.all.AddFlags(flags)
+	flags.StringVar(&o.profilesAddress, "pprof-bind-address", "",
+		"The address of the server for profiles of net/http/pprof, for example 127.0.0.1:6060. Disabled if empty.")
 }
 
 func (o *options) complete() error {

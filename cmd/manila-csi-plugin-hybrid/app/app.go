@@ -20,10 +20,11 @@ import (
 
 // options are the flags.
 type options struct {
-	endpoint     string
-	cloudConfigs []string
-	cluster      string
-	httpEndpoint string
+	endpoint        string
+	cloudConfigs    []string
+	cluster         string
+	httpEndpoint    string
+	profilesAddress string
 }
 
 // NewCommand returns the command of the driver. It runs until ctx is done.
@@ -42,6 +43,8 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		"Configuration file with a section [Global \"<site>\"] for each site. Can be repeated, and is reloaded when it changes.")
 	flags.StringVar(&o.cluster, "cluster", "", "Name of the cluster in the metadata of shares.")
 	flags.StringVar(&o.httpEndpoint, "http-endpoint", "", "Address of the metrics endpoint, for example :8080. Disabled if empty.")
+	flags.StringVar(&o.profilesAddress, "pprof-bind-address", "",
+		"Address of the server for profiles of net/http/pprof, for example 127.0.0.1:6060. Disabled if empty.")
 	return command
 }
 
@@ -49,7 +52,7 @@ func (o *options) run(ctx context.Context) error {
 	if len(o.cloudConfigs) == 0 || o.cluster == "" {
 		return errors.New("--cloud-config and --cluster are required")
 	}
-	if err := drivers.ServeMetrics(ctx, o.httpEndpoint); err != nil {
+	if err := errors.Join(drivers.ServeMetrics(ctx, o.httpEndpoint), drivers.ServeProfiles(ctx, o.profilesAddress)); err != nil {
 		return err
 	}
 	return drivers.Serve(ctx, o.endpoint, drivers.Services{

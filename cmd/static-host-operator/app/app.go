@@ -82,6 +82,7 @@ func run(ctx context.Context, o *options) error {
 		Cache:                      cache.Options{DefaultNamespaces: namespaces},
 		Metrics:                    metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:     o.healthAddress,
+		PprofBindAddress:           o.profilesAddress,
 		LeaderElection:             o.leaderElection,
 		LeaderElectionID:           statichost.Name,
 		LeaderElectionNamespace:    o.reconciler.SecretNamespace,

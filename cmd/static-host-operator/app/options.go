@@ -25,6 +25,7 @@ type options struct {
 	namespaces                    []string
 	leaderElection                bool
 	metricsAddress, healthAddress string
+	profilesAddress               string
 	logLevel, logFormat           string
 	reconciler                    statichost.Options
 }
@@ -60,6 +61,8 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.leaderElection, "leader-election", o.leaderElection, "Whether one of several operators works, and the others wait.")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", o.metricsAddress, "The address of the server for metrics; 0 for none.")
 	flags.StringVar(&o.healthAddress, "health-bind-address", o.healthAddress, "The address of the server for probes.")
+	flags.StringVar(&o.profilesAddress, "pprof-bind-address", o.profilesAddress,
+		"The address of the server for profiles of net/http/pprof, for example 127.0.0.1:6060. Disabled if empty.")
 	flags.StringVar(&o.logLevel, "log-level", o.logLevel, "The level of logs: debug, info or error.")
 	flags.StringVar(&o.logFormat, "log-format", o.logFormat, "The format of logs: json or text.")
 	flags.IntVar(&r.MaxConcurrentHosts, "max-concurrent-hosts", r.MaxConcurrentHosts,

@@ -212,8 +212,12 @@ func (t *Transport) send(request *http.Request) (*http.Response, error) {
 		platform.Answered(t.options.Site)
 		code = codeOf(response.StatusCode)
 	}
+	took := time.Since(start)
 	service, method := t.options.Describe(request)
-	platform.RequestDuration.WithLabelValues(t.options.Site, service, method, code).Observe(time.Since(start).Seconds())
+	platform.RequestDuration.WithLabelValues(t.options.Site, service, method, code).Observe(took.Seconds())
+	if isLogged(t.options.Site) {
+		t.log(request, response, service, code, took)
+	}
 	if err != nil {
 		return nil, t.explain(err)
 	}
