@@ -83,6 +83,7 @@ func SetCloudControllerManagerConfigurationDefaults(config *CloudControllerManag
 
 // SetCloudProfileConfigDefaults sets what the operator left out.
 func SetCloudProfileConfigDefaults(config *CloudProfileConfig) {
+	setBlocksDefaults(config)
 	for i := range config.Sites {
 		site := &config.Sites[i]
 		setDefault(&site.RequestTimeout, metav1.Duration{Duration: DefaultRequestTimeout})
@@ -104,6 +105,36 @@ func SetCloudProfileConfigDefaults(config *CloudProfileConfig) {
 		}
 	}
 	setMachineImagesDefaults(config.MachineImages)
+}
+
+// setBlocksDefaults sets the blocks of the sites' platforms that are left out, as the site says which that is. Those of machine images
+// always have required fields.
+func setBlocksDefaults(config *CloudProfileConfig) {
+	platforms := map[string]Platform{}
+	for i := range config.Sites {
+		site := &config.Sites[i]
+		platform, ok := site.Platform()
+		if !ok {
+			continue
+		}
+		platforms[site.Name] = platform
+		for j := range site.Zones {
+			setBlock(&site.Zones[j], platform)
+		}
+		for j := range site.StorageClasses {
+			setBlock(&site.StorageClasses[j], platform)
+		}
+	}
+	for i := range config.MachineTypes {
+		for j := range config.MachineTypes[i].Sites {
+			setBlock(&config.MachineTypes[i].Sites[j], platforms[config.MachineTypes[i].Sites[j].Name])
+		}
+	}
+	for i := range config.VolumeTypes {
+		for j := range config.VolumeTypes[i].Sites {
+			setBlock(&config.VolumeTypes[i].Sites[j], platforms[config.VolumeTypes[i].Sites[j].Name])
+		}
+	}
 }
 
 func setQuarantineDefaults(site *CloudProfileSite) {

@@ -80,7 +80,7 @@ func blocksOf(object union) []block {
 		blocks []block
 	)
 	for _, platform := range AllPlatforms() {
-		field := value.FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, string(platform)) })
+		field := fieldOf(value, platform)
 		if field.IsValid() && !field.IsNil() {
 			blocks = append(blocks, block{platform, field.Interface()})
 		}
@@ -90,6 +90,22 @@ func blocksOf(object union) []block {
 		blocks = append(blocks, block{platform, others[platform]})
 	}
 	return blocks
+}
+
+// setBlock sets an empty block of the platform in an object without blocks, if it has a field for it.
+func setBlock(object union, platform Platform) {
+	if len(blocksOf(object)) > 0 {
+		return
+	}
+	field := fieldOf(reflect.ValueOf(object).Elem(), platform)
+	if field.IsValid() {
+		field.Set(reflect.New(field.Type().Elem()))
+	}
+}
+
+// fieldOf returns the field for the block of a platform, an invalid one if there is none.
+func fieldOf(value reflect.Value, platform Platform) reflect.Value {
+	return value.FieldByNameFunc(func(name string) bool { return strings.EqualFold(name, string(platform)) })
 }
 
 // blockWith returns the first block of the object that has the methods of T.

@@ -51,8 +51,10 @@ type Networks struct {
 type InfrastructureSite struct {
 	// Name is the name of the site in the CloudProfile.
 	Name string `json:"name"`
-	// Nodes is the site's address range: for Stretched disjoint parts of networks.nodes, for Routed the site's subnet.
-	Nodes []string `json:"nodes"`
+	// Nodes is the site's address range: for Stretched disjoint parts of networks.nodes, for Routed the site's subnet, which is required.
+	// Default with Stretched: a free part of networks.nodes, which admission chooses unless DHCP gives the addresses.
+	// +optional
+	Nodes []string `json:"nodes,omitempty"`
 	// Gateway is the default gateway of the site's nodes if it differs from that of the network.
 	// +optional
 	Gateway string `json:"gateway,omitempty"`

@@ -75,8 +75,8 @@ type NodeTemplate struct {
 type WorkerSite struct {
 	// Name is the name of the site.
 	Name string `json:"name"`
-	// Priority is the cluster-autoscaler's priority for the site's node groups; the highest is tried first. It must be set for all sites of
-	// the pool or for none.
+	// Priority is the cluster-autoscaler's priority for the site's node groups; the highest is tried first. Default: 0 if another site
+	// of the pool has a priority.
 	// +optional
 	Priority *int32 `json:"priority,omitempty"`
 	// Minimum is the minimum number of machines of the pool at the site. Minimum and maximum must be set for all sites of the pool or for

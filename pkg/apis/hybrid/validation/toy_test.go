@@ -164,7 +164,7 @@ var _ = Describe("A platform that is in the table", func() {
 		Entry("zone of another platform", "toy: {shelf: top}", "metal: {}",
 			"FieldValueForbidden c.sites[0].zones[0].metal", "FieldValueRequired c.sites[0].zones[0].toy"),
 		Entry("zone of the platform on a site of another", "{name: rack-1, metal: {}}", "{name: rack-1, toy: {shelf: top}}",
-			"FieldValueForbidden c.sites[1].zones[0].toy", "FieldValueRequired c.sites[1].zones[0].metal"),
+			"FieldValueForbidden c.sites[1].zones[0].toy"),
 		Entry("storage class", "toy: {}", "toy: {medium: Stone}", "FieldValueNotSupported c.sites[0].storageClasses[0].toy.medium"),
 		Entry("image", "toy: {url: https:", "toy: {url: ftp:",
 			"FieldValueInvalid c.machineImages[0].versions[0].capabilityFlavors[0].sites[0].toy.url"),
