@@ -41,23 +41,27 @@ func inProject(path ...string) string {
 	return filepath.Join(append([]string{landscape.Root()}, path...)...)
 }
 
-// hybridctl is built once.
-var hybridctl string
+// hybridctl is built once, into a folder of the suite unless it is there already.
+var (
+	hybridctl string
+	built     string
+)
 
 func buildHybridctl(ctx context.Context) {
 	GinkgoHelper()
 	if hybridctl == "" {
-		folder, err := os.MkdirTemp("", "hybridctl-")
+		var err error
+		built, err = os.MkdirTemp("", "hybridctl-")
 		Expect(err).NotTo(HaveOccurred())
-		own, err := landscape.BuildOwn(ctx, folder, GinkgoWriter, "./cmd/hybridctl")
+		own, err := landscape.BuildOwn(ctx, built, GinkgoWriter, "./cmd/hybridctl")
 		Expect(err).NotTo(HaveOccurred())
 		hybridctl = filepath.Join(own, "hybridctl")
 	}
 }
 
 var _ = AfterSuite(func() {
-	if hybridctl != "" {
-		Expect(os.RemoveAll(filepath.Dir(hybridctl))).To(Succeed())
+	if built != "" {
+		Expect(os.RemoveAll(built)).To(Succeed())
 	}
 })
 

@@ -69,7 +69,7 @@ func (b *browser) note(event any) {
 		}
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == runtime.APITypeError {
-			b.errors = append(b.errors, fmt.Sprintf("%s", e.Args[0].Value))
+			b.errors = append(b.errors, e.Args[0].Value.String())
 		}
 	case *runtime.EventExceptionThrown:
 		b.errors = append(b.errors, e.ExceptionDetails.Error())
