@@ -146,8 +146,9 @@ func (p *probers) Collect(metrics chan<- prometheus.Metric) {
 
 func collectRoom(metrics chan<- prometheus.Metric, namespace, name string, observed platform.Observation) {
 	gauge := func(metric string, value float64, zone ...string) {
-		metrics <- prometheus.MustNewConstMetric(roomDescriptions[metric], prometheus.GaugeValue, value,
-			append([]string{namespace, name}, zone...)...)
+		if description, ok := roomDescriptions[metric]; ok { // Platforms may observe resources that have no metric.
+			metrics <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value, append([]string{namespace, name}, zone...)...)
+		}
 	}
 	for _, quota := range observed.Quotas {
 		gauge(QuotaMetrics[quota.Resource].Most, quota.Limit)
