@@ -7,6 +7,7 @@ package transport
 import (
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,8 +25,12 @@ const (
 	AllSites = "*"
 )
 
-// requestIDs are the headers of responses with what a site calls a request: OpenStack, the older name of Nova, and Kubernetes.
-var requestIDs = []string{"X-Openstack-Request-Id", "X-Compute-Request-Id", "Audit-Id"}
+var (
+	// requestIDs are the headers of responses with what a site calls a request: OpenStack, the older name of Nova, and Kubernetes.
+	requestIDs = []string{"X-Openstack-Request-Id", "X-Compute-Request-Id", "Audit-Id"}
+	// requestIDRegexp is the form of these IDs. A hostile site could send a credential back in their place.
+	requestIDRegexp = regexp.MustCompile(`^(req-)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+)
 
 // loggedSites reads LogVariable once.
 var loggedSites = sync.OnceValue(func() []string {
@@ -43,7 +48,8 @@ func (t *Transport) log(request *http.Request, response *http.Response, service,
 	id := ""
 	if response != nil && !t.options.Untrusted {
 		for _, name := range requestIDs {
-			if id = platform.Printable(response.Header.Get(name)); id != "" {
+			if value := response.Header.Get(name); requestIDRegexp.MatchString(value) {
+				id = value
 				break
 			}
 		}

@@ -66,7 +66,8 @@ func TestSendRequests(t *testing.T) {
 }
 
 var _ = Describe("Log of requests", func() {
-	// logged returns what a process with the sites logs that sends requests.
+	const id = "req-6f0a1f5e-0c5a-4d59-8a0b-6f5d6b1d3e21"
+	// logged returns what a process with the sites logs that sends requests. The site sends the token back in one header, too.
 	logged := func(ctx context.Context, sites string) string {
 		GinkgoHelper()
 		var bodies []string
@@ -74,7 +75,8 @@ var _ = Describe("Log of requests", func() {
 			body, err := io.ReadAll(r.Body)
 			Expect(err).NotTo(HaveOccurred())
 			bodies = append(bodies, string(body)+r.Header.Get("X-Auth-Token")+r.URL.RawQuery)
-			w.Header().Set("X-Openstack-Request-Id", "req-1")
+			w.Header().Set("X-Openstack-Request-Id", r.Header.Get("X-Auth-Token"))
+			w.Header().Set("X-Compute-Request-Id", id)
 			w.WriteHeader(http.StatusAccepted)
 		}))
 		defer server.Close()
@@ -90,7 +92,7 @@ var _ = Describe("Log of requests", func() {
 		output := logged(ctx, "cloud,unknown")
 		Expect(output).To(MatchRegexp(
 			`"Request to site" site="cloud" service="compute" method="POST" host="[0-9.:]+" path="/v2/cloud/servers" code="202" ` +
-				`duration="[^"]+" requestID="req-1"`))
+				`duration="[^"]+" requestID="` + id + `"`))
 		Expect(output).NotTo(ContainSubstring("other"))
 		for _, secret := range secrets {
 			Expect(output).NotTo(ContainSubstring(secret))
