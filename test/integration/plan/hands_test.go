@@ -7,6 +7,7 @@ package plan_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -162,12 +163,15 @@ func (c *cloud) leaveServer(ctx context.Context, shoot string, state *v1alpha1.O
 	Expect(err).NotTo(HaveOccurred())
 	allFlavors, err := flavors.ExtractFlavors(page)
 	Expect(err).NotTo(HaveOccurred())
-	page, err = images.List(c.image, nil).AllPages(ctx)
+	flavor := slices.IndexFunc(allFlavors, func(f flavors.Flavor) bool { return f.Name == "m1.tiny" })
+	Expect(flavor).NotTo(Equal(-1))
+	page, err = images.List(c.image, images.ListOpts{Name: "gardenlinux"}).AllPages(ctx) // other suites have images of their own
 	Expect(err).NotTo(HaveOccurred())
 	allImages, err := images.ExtractImages(page)
 	Expect(err).NotTo(HaveOccurred())
+	Expect(allImages).To(HaveLen(1))
 	server, err := servers.Create(ctx, c.compute, servers.CreateOpts{
-		Name: shoot + "-left", FlavorRef: allFlavors[0].ID, ImageRef: allImages[0].ID, Networks: []servers.Network{{Port: port.ID}},
+		Name: shoot + "-left", FlavorRef: allFlavors[flavor].ID, ImageRef: allImages[0].ID, Networks: []servers.Network{{Port: port.ID}},
 		Metadata: owner.Metadata(),
 	}, servers.SchedulerHintOpts{Group: group.ID}).Extract()
 	Expect(err).NotTo(HaveOccurred())
