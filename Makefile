@@ -44,8 +44,11 @@ release: ## Make what a release consists of in hack/bin/release, push images and
 generate: $(GENERATE_TOOLS) ## Generate deepcopy functions, the API reference, copies of CRDs and the registrations in example/.
 	@hack/generate.sh
 
+.PHONY: tools
+tools: $(GOLANGCI_LINT) $(HELM) $(VALE) $(GENERATE_TOOLS) ## Build the tools of `make check`, which are Helm and others, into hack/bin.
+
 .PHONY: check
-check: $(GOLANGCI_LINT) $(HELM) $(VALE) $(GENERATE_TOOLS) ## Check format, lint, vet, prose, generated files, go.mod, license headers, charts, scripts and pinned versions.
+check: tools ## Check format, lint, vet, prose, generated files, go.mod, license headers, charts, scripts and pinned versions.
 	@hack/check.sh
 
 .PHONY: fast

@@ -22,7 +22,7 @@ run "What machines boot" hack/landscape/machines/build.sh
 OST_MACHINES=later run "What their networks need" hack/landscape/openstack/up.sh --install
 run "The site, and a browser for its test" hack/site.sh --browser
 run "vSphere CSI driver" hack/vsphere-csi.sh
-run "Release that the install page needs" make -s release REGISTRY=registry.example.com/hybrid DRY_RUN=1 "PLATFORMS=linux/$(go env GOARCH)"
+run "What the pages for operators need" hack/pages.sh
 LONG_FAULTS=1 HYBRID_STRICT=1 TIER=nightly run "Nightly suites, race detector" hack/test.sh
 run "All specs of suites that a merge needs in part" hack/test.sh ./test/hostile ./test/integration/{ccm,csi,dns,openstack,plan,statichosts,threeplatforms}
 FUZZ_SECONDS="${FUZZ_SECONDS:-900}" run "Fuzzing" hack/fuzz.sh

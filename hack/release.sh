@@ -4,8 +4,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Makes what the release of VERSION consists of in hack/bin/release: images and charts in the layout of OCI, registrations that name them
-# by digest, examples, hybridctl for users' machines, checksums and notes. It pushes images and charts to REGISTRY and tags the commit. With DRY_RUN=1
-# it does neither, and takes a version that is in development.
+# by digest, examples, hybridctl for users' machines, checksums and notes. It pushes images and charts to REGISTRY and tags the commit.
+# With DRY_RUN=1 it does neither, and takes a version that is in development.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."

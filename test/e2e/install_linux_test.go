@@ -123,7 +123,7 @@ func (o *operator) apply(ctx context.Context, text string) error {
 	return nil
 }
 
-// leftovers are all objects of a cluster whose name, namespace or owner is of our extension, except for what Kubernetes forgets by itself.
+// leftovers are all objects of a cluster with our extension in their name or namespace, except for what Kubernetes forgets by itself.
 func leftovers(ctx context.Context, config *rest.Config) ([]string, error) {
 	all, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
@@ -177,11 +177,11 @@ var _ = suite.Nightly("Pages for operators, followed by the letter", Ordered, fu
 		requirements()
 		release := filepath.Join(landscape.Root(), "hack", "bin", "release")
 		if _, err := os.Stat(filepath.Join(release, "SHA256SUMS")); err != nil {
-			skip.Because("make release REGISTRY=" + registryHost + "/" + registryPrefix + " DRY_RUN=1 makes what is installed")
+			skip.Because("hack/pages.sh makes what is installed")
 		}
 		for _, tool := range []string{"helm", "jq", "kubectl"} {
 			if _, err := exec.LookPath(tool); err != nil {
-				skip.Because("the pages need kubectl, helm, and jq")
+				skip.Because("the pages need kubectl, helm, and jq, see hack/pages.sh")
 			}
 		}
 		steps.begin()

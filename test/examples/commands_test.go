@@ -134,7 +134,7 @@ func expectSession(ctx SpecContext, b block) {
 			continue
 		}
 		lines := strings.Split(strings.TrimSuffix(outputs[i], "\n"), "\n")
-		header := regexp.MustCompile(`\S+( \S+)*`).FindAllString(lines[0], -1)
+		header := column.FindAllString(lines[0], -1)
 		Expect(header).To(Equal(columns(command[1])), b.String())
 		Expect(len(lines)).To(BeNumerically(">", 1), b.String())
 		starts := column.FindAllStringIndex(lines[0], -1)

@@ -4,4 +4,8 @@
 
 package binaries
 
-import _ "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+import (
+	_ "k8s.io/kubectl/pkg/cmd"
+
+	_ "github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+)
