@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/test/documents"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/lab"
@@ -52,28 +53,28 @@ type operator struct {
 // follow does what the blocks below some headings of a page say. Headings are all if none is given.
 func (o *operator) follow(ctx context.Context, page string, headings ...string) {
 	GinkgoHelper()
-	blocks, err := readPage(page)
+	blocks, err := documents.Read("docs/" + page)
 	Expect(err).NotTo(HaveOccurred())
 	done := 0
 	for _, b := range blocks {
-		if len(headings) > 0 && !slices.Contains(headings, b.heading) {
+		if len(headings) > 0 && !slices.Contains(headings, b.Heading) {
 			continue
 		}
 		done++
-		Expect(o.do(ctx, b)).To(Succeed(), "%s, %s:\n%s", page, b.heading, b.text)
+		Expect(o.do(ctx, b)).To(Succeed(), "%s, %s:\n%s", page, b.Heading, b.Text)
 	}
 	Expect(done).To(BeNumerically(">=", max(1, len(headings))))
 }
 
-func (o *operator) do(ctx context.Context, b block) error {
-	switch b.language {
+func (o *operator) do(ctx context.Context, b documents.Block) error {
+	switch b.Language {
 	case "yaml":
-		return o.apply(ctx, b.text)
+		return o.apply(ctx, b.Text)
 	case "sh", "console":
 	default:
-		return fmt.Errorf("a block of %s", b.language)
+		return fmt.Errorf("a block of %s", b.Language)
 	}
-	for _, c := range b.commands() {
+	for _, c := range commandsOf(b) {
 		o.count++
 		o.steps.tell("$ " + strings.TrimSpace(c.text))
 		output, err := o.run(ctx, c.text)
@@ -241,9 +242,9 @@ var _ = suite.Nightly("Pages for operators, followed by the letter", Ordered, fu
 	})
 
 	steps.step("First CloudProfile", func(ctx SpecContext) {
-		blocks, err := readPage("operations/deployment.md")
+		blocks, err := documents.Read("docs/operations/deployment.md")
 		Expect(err).NotTo(HaveOccurred())
-		blocks = slices.DeleteFunc(blocks, func(b block) bool { return b.heading != "First CloudProfile" })
+		blocks = slices.DeleteFunc(blocks, func(b documents.Block) bool { return b.Heading != "First CloudProfile" })
 		Expect(blocks).To(HaveLen(2))
 		Expect(o.do(ctx, blocks[0])).To(Succeed())
 		Expect(l.Locate(filepath.Join(o.dir, "cloudprofile.yaml"))).To(Succeed()) // what the page tells to set
@@ -281,13 +282,13 @@ var _ = suite.Nightly("Pages for operators, followed by the letter", Ordered, fu
 	})
 
 	steps.stepWithin(40*time.Minute, "Uninstall", func(ctx SpecContext) {
-		blocks, err := readPage("operations/uninstall.md")
+		blocks, err := documents.Read("docs/operations/uninstall.md")
 		Expect(err).NotTo(HaveOccurred())
 		for _, b := range blocks {
-			if strings.Contains(b.text, "extensions.operator.gardener.cloud") {
+			if strings.Contains(b.Text, "extensions.operator.gardener.cloud") {
 				continue // of gardener-operator, which does not run
 			}
-			Expect(o.do(ctx, b)).To(Succeed(), "%s:\n%s", b.heading, b.text)
+			Expect(o.do(ctx, b)).To(Succeed(), "%s:\n%s", b.Heading, b.Text)
 		}
 	})
 

@@ -15,25 +15,13 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/yuin/goldmark"
-	"github.com/yuin/goldmark/ast"
-	markdown "github.com/yuin/goldmark/text"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/test/documents"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
-// block is a block of code in a document.
-type block struct {
-	document, language, text string
-}
-
-// String is the document and the text, for messages.
-func (b block) String() string {
-	return b.document + ":\n" + b.text
-}
-
 // checks are the checks of blocks, by their language. An indented block has none, so it has no check.
-var checks = map[string]func(SpecContext, block){
+var checks = map[string]func(SpecContext, documents.Block){
 	"yaml":    expectFields,
 	"sh":      expectCommands,
 	"console": expectSession,
@@ -46,40 +34,30 @@ var checks = map[string]func(SpecContext, block){
 }
 
 // blocks are the blocks of all documents, without the indentation of the lists that they are in.
-func blocks() []block {
+func blocks() []documents.Block {
 	GinkgoHelper()
 	root := landscape.Root()
-	documents := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"}
+	paths := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"}
 	Expect(filepath.WalkDir(filepath.Join(root, "docs"), func(path string, entry os.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && filepath.Ext(path) == ".md" {
-			documents = append(documents, strings.TrimPrefix(path, root+"/"))
+			paths = append(paths, strings.TrimPrefix(path, root+"/"))
 		}
 		return err
 	})).To(Succeed())
 
-	var found []block
-	for _, document := range documents {
-		content, err := os.ReadFile(filepath.Join(root, document)) // #nosec G304 -- a file of the project
+	var found []documents.Block
+	for _, document := range paths {
+		inDocument, err := documents.Read(document)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(ast.Walk(goldmark.DefaultParser().Parse(markdown.NewReader(content)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-			if !entering || n.Kind() != ast.KindFencedCodeBlock && n.Kind() != ast.KindCodeBlock {
-				return ast.WalkContinue, nil
-			}
-			b := block{document: document, text: string(n.Lines().Value(content))}
-			if fenced, ok := n.(*ast.FencedCodeBlock); ok {
-				b.language = string(fenced.Language(content))
-			}
-			found = append(found, b)
-			return ast.WalkContinue, nil
-		})).To(Succeed())
+		found = append(found, inDocument...)
 	}
 	return found
 }
 
 // ofLanguage are the blocks of a language, of which there must be a number at least.
-func ofLanguage(language string, minimum int) []block {
+func ofLanguage(language string, minimum int) []documents.Block {
 	GinkgoHelper()
-	found := slices.DeleteFunc(blocks(), func(b block) bool { return b.language != language })
+	found := slices.DeleteFunc(blocks(), func(b documents.Block) bool { return b.Language != language })
 	Expect(len(found)).To(BeNumerically(">=", minimum))
 	return found
 }
@@ -90,8 +68,8 @@ var _ = Describe("Blocks of code in documents", func() {
 		var untested []string
 		all := blocks()
 		for _, b := range all {
-			counts[b.language]++
-			if checks[b.language] == nil {
+			counts[b.Language]++
+			if checks[b.Language] == nil {
 				untested = append(untested, b.String())
 			}
 		}
@@ -113,9 +91,9 @@ var _ = Describe("Blocks of code in documents", func() {
 var reference = regexp.MustCompile(`\b(?:pkg|cmd)/[a-z0-9/]+|\b[a-z]+\.[A-Z]\w+|\b[a-z-]+-provider-hybrid\b`)
 
 // expectPackages expects folders, and names of packages, that exist.
-func expectPackages(_ SpecContext, b block) {
+func expectPackages(_ SpecContext, b documents.Block) {
 	GinkgoHelper()
-	references := reference.FindAllString(b.text, -1)
+	references := reference.FindAllString(b.Text, -1)
 	Expect(references).NotTo(BeEmpty(), b.String())
 	for _, name := range references {
 		folder, exported, isName := strings.Cut(name, ".")
@@ -123,17 +101,17 @@ func expectPackages(_ SpecContext, b block) {
 			folder = filepath.Join("cmd", name)
 		}
 		if !isName {
-			Expect(filepath.Join(landscape.Root(), folder)).To(BeADirectory(), b.document)
+			Expect(filepath.Join(landscape.Root(), folder)).To(BeADirectory(), b.Document)
 			continue
 		}
 		files, err := filepath.Glob(filepath.Join(landscape.Root(), "pkg", folder, "*.go"))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(files).NotTo(BeEmpty(), "%s: %s", b.document, name)
+		Expect(files).NotTo(BeEmpty(), "%s: %s", b.Document, name)
 		Expect(slices.ContainsFunc(files, func(file string) bool {
 			content, err := os.ReadFile(file) // #nosec G304 -- a file of the project
 			Expect(err).NotTo(HaveOccurred())
 			return regexp.MustCompile(`(?m)^(func|type) ` + exported + `\b`).Match(content)
-		})).To(BeTrue(), "%s: %s", b.document, name)
+		})).To(BeTrue(), "%s: %s", b.Document, name)
 	}
 }
 
@@ -141,11 +119,11 @@ func expectPackages(_ SpecContext, b block) {
 var diagrams = []string{"flowchart", "sequenceDiagram", "stateDiagram-v2"}
 
 // expectDiagram expects a kind of diagram, and the same number of beginnings and ends of its parts.
-func expectDiagram(_ SpecContext, b block) {
+func expectDiagram(_ SpecContext, b documents.Block) {
 	GinkgoHelper()
-	Expect(diagrams).To(ContainElement(strings.Fields(b.text)[0]), b.String())
+	Expect(diagrams).To(ContainElement(strings.Fields(b.Text)[0]), b.String())
 	lines := func(expression string) int {
-		return len(regexp.MustCompile(`(?m)^\s*(`+expression+`)\b`).FindAllString(b.text, -1))
+		return len(regexp.MustCompile(`(?m)^\s*(`+expression+`)\b`).FindAllString(b.Text, -1))
 	}
 	Expect(lines("subgraph|alt|loop|opt|par|rect|box")).To(Equal(lines("end")), b.String())
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/documents"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
@@ -66,9 +67,9 @@ var _ = AfterSuite(func() {
 })
 
 // expectCommands expects commands that a shell can read, with targets, files, and flags that exist.
-func expectCommands(ctx SpecContext, b block) {
+func expectCommands(ctx SpecContext, b documents.Block) {
 	GinkgoHelper()
-	text := placeholder.ReplaceAllString(b.text, "placeholder")
+	text := placeholder.ReplaceAllString(b.Text, "placeholder")
 	shell := exec.CommandContext(ctx, "bash", "-n")
 	shell.Stdin = strings.NewReader(text)
 	Expect(shell.CombinedOutput()).To(BeEmpty(), b.String())
@@ -76,7 +77,7 @@ func expectCommands(ctx SpecContext, b block) {
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
 		words := argument.FindAllString(strings.Split(line, " #")[0], -1)
 		for i, word := range words {
-			where := b.document + ": " + line
+			where := b.Document + ": " + line
 			next := words[min(i+1, len(words)-1)]
 			switch folder, isPackages := strings.CutPrefix(word, "PACKAGES="); {
 			case isPackages, strings.HasPrefix(word, "./"):
@@ -123,14 +124,14 @@ func expectFlags(ctx context.Context, words []string, where string) {
 }
 
 // expectSession expects commands, and below them tables with the columns that these print, each with rows that are below its columns.
-func expectSession(ctx SpecContext, b block) {
+func expectSession(ctx SpecContext, b documents.Block) {
 	GinkgoHelper()
-	commands := prompt.FindAllStringSubmatch(b.text, -1)
-	outputs := prompt.Split(b.text, -1)[1:]
+	commands := prompt.FindAllStringSubmatch(b.Text, -1)
+	outputs := prompt.Split(b.Text, -1)[1:]
 	Expect(commands).NotTo(BeEmpty(), b.String())
 	for i, command := range commands {
-		expectCommands(ctx, block{document: b.document, text: command[1]})
-		if outputs[i] == "" || slices.Contains(followed, b.document) {
+		expectCommands(ctx, documents.Block{Document: b.Document, Text: command[1]})
+		if outputs[i] == "" || slices.Contains(followed, b.Document) {
 			continue
 		}
 		lines := strings.Split(strings.TrimSuffix(outputs[i], "\n"), "\n")
@@ -140,7 +141,7 @@ func expectSession(ctx SpecContext, b block) {
 		starts := column.FindAllStringIndex(lines[0], -1)
 		for _, line := range lines[1:] {
 			for _, cell := range column.FindAllStringIndex(line, -1) {
-				Expect(slices.ContainsFunc(starts, func(start []int) bool { return start[0] == cell[0] })).To(BeTrue(), "%s: %s", b.document, line)
+				Expect(slices.ContainsFunc(starts, func(start []int) bool { return start[0] == cell[0] })).To(BeTrue(), "%s: %s", b.Document, line)
 			}
 		}
 	}

@@ -18,28 +18,29 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/csi"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/dns"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/documents"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
 // expectINI expects a configuration of OpenStack's drivers, or one of the network that IronCore's hosts accept.
-func expectINI(_ SpecContext, b block) {
+func expectINI(_ SpecContext, b documents.Block) {
 	GinkgoHelper()
-	if strings.HasPrefix(b.text, "[Match]") {
-		Expect(networkdata.CheckTemplate(v1alpha1.MetalInventoryIronCore, b.text, networkdata.Values{})).To(Succeed(), b.String())
+	if strings.HasPrefix(b.Text, "[Match]") {
+		Expect(networkdata.CheckTemplate(v1alpha1.MetalInventoryIronCore, b.Text, networkdata.Values{})).To(Succeed(), b.String())
 		return
 	}
 	file := filepath.Join(GinkgoT().TempDir(), "cloud.conf")
-	Expect(os.WriteFile(file, []byte(b.text), 0o600)).To(Succeed())
+	Expect(os.WriteFile(file, []byte(b.Text), 0o600)).To(Succeed())
 	_, err := csi.ReadConfig([]string{file})
 	Expect(err).NotTo(HaveOccurred(), b.String())
 }
 
 // expectQueries expects a query in each line that is not a comment, with metrics that are documented.
-func expectQueries(_ SpecContext, b block) {
+func expectQueries(_ SpecContext, b documents.Block) {
 	GinkgoHelper()
 	documented, err := os.ReadFile(filepath.Join(landscape.Root(), "docs", "operations", "metrics.md"))
 	Expect(err).NotTo(HaveOccurred())
-	for line := range strings.Lines(b.text) {
+	for line := range strings.Lines(b.Text) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -58,11 +59,11 @@ func expectQueries(_ SpecContext, b block) {
 }
 
 // expectZones expects a key, and zones whose policy allows what the extension writes.
-func expectZones(_ SpecContext, b block) {
+func expectZones(_ SpecContext, b documents.Block) {
 	GinkgoHelper()
-	key := regexp.MustCompile(`^key "(\w+)" \{ algorithm hmac-sha(?:256|512); secret "[^"]+"; \};\n`).FindStringSubmatch(b.text)
+	key := regexp.MustCompile(`^key "(\w+)" \{ algorithm hmac-sha(?:256|512); secret "[^"]+"; \};\n`).FindStringSubmatch(b.Text)
 	Expect(key).To(HaveLen(2), b.String())
 	types := strings.Join([]string{string(dns.TypeA), string(dns.TypeAAAA), string(dns.TypeCNAME), string(dns.TypeTXT)}, " ")
-	Expect(strings.TrimPrefix(b.text, key[0])).To(MatchRegexp(
+	Expect(strings.TrimPrefix(b.Text, key[0])).To(MatchRegexp(
 		`^zone "[a-z.]+" \{ type primary; file "[^"]+"; update-policy \{ grant `+key[1]+` zonesub `+types+`; \}; \};\n$`), b.String())
 }

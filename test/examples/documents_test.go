@@ -30,6 +30,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/validation"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/documents"
 )
 
 // kinds are the kinds that documents show whole, and parts are types that documents show a part of.
@@ -136,12 +138,12 @@ func embedded(value any, kind string) []string {
 const toyDocument = "docs/development/adding-a-platform.md"
 
 // expectFields expects fields that exist, in each document of the block and in the configurations in it.
-func expectFields(_ SpecContext, b block) {
+func expectFields(_ SpecContext, b documents.Block) {
 	GinkgoHelper()
-	if b.document == toyDocument {
+	if b.Document == toyDocument {
 		return
 	}
-	for _, document := range b.documents() {
+	for _, document := range manifestsOf(b) {
 		Expect(decode(document)).To(Succeed(), b.String())
 		var value any
 		Expect(yaml.Unmarshal([]byte(document), &value)).To(Succeed())
@@ -151,9 +153,9 @@ func expectFields(_ SpecContext, b block) {
 	}
 }
 
-// documents are the documents of a block of YAML.
-func (b block) documents() []string {
-	return strings.Split(b.text, "\n---\n")
+// manifestsOf are the documents of a block of YAML.
+func manifestsOf(b documents.Block) []string {
+	return strings.Split(b.Text, "\n---\n")
 }
 
 // gardenScheme has the defaults and conversions of Gardener's API server.
@@ -209,10 +211,10 @@ var _ = Describe("YAML in documents", func() {
 	})
 
 	// each calls a function for all documents that are of a type and of no other type.
-	each := func(into func() any, other func() any, do func(b block, value any)) {
+	each := func(into func() any, other func() any, do func(b documents.Block, value any)) {
 		checked := 0
 		for _, b := range ofLanguage("yaml", 45) {
-			for _, document := range b.documents() {
+			for _, document := range manifestsOf(b) {
 				value := into()
 				text := regexp.MustCompile(`id: [0-9a-f-]*…`).ReplaceAllString(document, "id: "+uuid.NewString())
 				if yaml.UnmarshalStrict([]byte(text), value) == nil && (other == nil || yaml.UnmarshalStrict([]byte(text), other()) != nil) {
@@ -224,15 +226,15 @@ var _ = Describe("YAML in documents", func() {
 		Expect(checked).To(BeNumerically(">", 0))
 	}
 	// ofKind is each for documents with a kind, and for the configurations in others.
-	ofKind := func(kind string, do func(b block, text string)) {
+	ofKind := func(kind string, do func(b documents.Block, text string)) {
 		checked := 0
 		for _, b := range ofLanguage("yaml", 45) {
-			for _, document := range b.documents() {
+			for _, document := range manifestsOf(b) {
 				var value any
 				Expect(yaml.Unmarshal([]byte(document), &value)).To(Succeed())
 				for _, text := range append(embedded(value, ""), document) {
 					var meta metav1.TypeMeta
-					if yaml.Unmarshal([]byte(text), &meta) == nil && meta.Kind == kind && b.document != toyDocument {
+					if yaml.Unmarshal([]byte(text), &meta) == nil && meta.Kind == kind && b.Document != toyDocument {
 						checked++
 						do(b, text)
 					}
@@ -244,7 +246,7 @@ var _ = Describe("YAML in documents", func() {
 
 	It("should have infrastructures that are valid with the CloudProfile of all platforms", func() {
 		each(func() any { return &v1alpha1.InfrastructureConfig{} }, func() any { return &v1alpha1.CloudProfileConfig{} },
-			func(b block, value any) {
+			func(b documents.Block, value any) {
 				infrastructure := value.(*v1alpha1.InfrastructureConfig)
 				if infrastructure.Networks.Topology == "" { // documents show it once
 					infrastructure.Networks.Topology = v1alpha1.TopologyRouted
@@ -257,7 +259,7 @@ var _ = Describe("YAML in documents", func() {
 
 	It("should have whole Shoots that Gardener and admission accept with an example of a CloudProfile", func() {
 		profile := readOne[gardencorev1beta1.CloudProfile]("openstack-vsphere/20-cloudprofile.yaml")
-		ofKind("Shoot", func(b block, text string) {
+		ofKind("Shoot", func(b documents.Block, text string) {
 			var shoot gardencorev1beta1.Shoot
 			Expect(yaml.UnmarshalStrict([]byte(text), &shoot)).To(Succeed())
 			Expect(shoot.Spec.CloudProfile.Name).To(Equal(profile.Name), b.String())
@@ -272,7 +274,7 @@ var _ = Describe("YAML in documents", func() {
 		for i := range routed.Sites { // the ranges of documents
 			routed.Sites[i].Nodes = []string{fmt.Sprintf("10.250.%d.0/22", 4*i)}
 		}
-		ofKind("ControlPlaneConfig", func(b block, text string) {
+		ofKind("ControlPlaneConfig", func(b documents.Block, text string) {
 			controlPlane := &v1alpha1.ControlPlaneConfig{}
 			Expect(yaml.UnmarshalStrict([]byte(text), controlPlane)).To(Succeed())
 			if controlPlane.DefaultSite == "" { // documents show it once
@@ -291,12 +293,12 @@ var _ = Describe("YAML in documents", func() {
 		hall.Name, hall.Zones[0].Name, hall.Metal.Inventory = "hall", "hall-1", v1alpha1.MetalInventoryIronCore
 		hall.Metal.PoolTolerations = []corev1.Toleration{{Key: "example.com/gpu", Operator: corev1.TolerationOpExists}}
 		config.Sites = append(config.Sites, hall)
-		ofKind("WorkerConfig", func(b block, text string) {
+		ofKind("WorkerConfig", func(b documents.Block, text string) {
 			pool := &v1alpha1.WorkerConfig{}
 			Expect(yaml.UnmarshalStrict([]byte(text), pool)).To(Succeed())
 			worker := shoot.Spec.Provider.Workers[0].DeepCopy()
 			worker.Minimum, worker.Maximum, worker.Zones = 2, 12, nil
-			if own := (gardencorev1beta1.Worker{}); yaml.UnmarshalStrict([]byte(b.text), &own) == nil {
+			if own := (gardencorev1beta1.Worker{}); yaml.UnmarshalStrict([]byte(b.Text), &own) == nil {
 				worker.DataVolumes = own.DataVolumes
 			}
 			var sites []string
@@ -310,7 +312,7 @@ var _ = Describe("YAML in documents", func() {
 	})
 
 	It("should have Secrets with keys that admission knows", func() {
-		ofKind("Secret", func(b block, text string) {
+		ofKind("Secret", func(b documents.Block, text string) {
 			var secret corev1.Secret
 			Expect(yaml.UnmarshalStrict([]byte(text), &secret)).To(Succeed())
 			data := map[string][]byte{}

@@ -18,6 +18,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/documents"
 )
 
 // importedBy are the packages that sources in documents use, by their names.
@@ -41,9 +43,9 @@ var receivers = map[string]string{"proxy": "*countproxy.Proxy", "server": "*vcen
 var spaces = regexp.MustCompile(`\s+`)
 
 // expectSource expects Go that is a part of the admission suite's tables, or that a compiler accepts in a function.
-func expectSource(ctx SpecContext, b block) {
+func expectSource(ctx SpecContext, b documents.Block) {
 	GinkgoHelper()
-	if strings.HasPrefix(b.text, "DescribeTable(") {
+	if strings.HasPrefix(b.Text, "DescribeTable(") {
 		files, err := filepath.Glob(inProject("test", "integration", "admission", "*_test.go"))
 		Expect(err).NotTo(HaveOccurred())
 		var suite strings.Builder
@@ -52,7 +54,7 @@ func expectSource(ctx SpecContext, b block) {
 			Expect(err).NotTo(HaveOccurred())
 			suite.WriteString(spaces.ReplaceAllString(string(content), " "))
 		}
-		for line := range strings.Lines(strings.TrimSuffix(b.text, "))\n")) {
+		for line := range strings.Lines(strings.TrimSuffix(b.Text, "))\n")) {
 			Expect(suite.String()).To(ContainSubstring(strings.TrimSpace(line)), b.String())
 		}
 		return
@@ -61,11 +63,11 @@ func expectSource(ctx SpecContext, b block) {
 	var source strings.Builder
 	var parameters []string
 	for _, name := range slices.Sorted(maps.Keys(receivers)) {
-		if regexp.MustCompile(`\b` + name + `\b`).MatchString(b.text) {
+		if regexp.MustCompile(`\b` + name + `\b`).MatchString(b.Text) {
 			parameters = append(parameters, name+" "+receivers[name])
 		}
 	}
-	function := "\nfunc _(" + strings.Join(parameters, ", ") + ") {\n" + b.text + "}\n"
+	function := "\nfunc _(" + strings.Join(parameters, ", ") + ") {\n" + b.Text + "}\n"
 	source.WriteString("package document\n\n")
 	for _, name := range slices.Sorted(maps.Keys(importedBy)) {
 		if regexp.MustCompile(`\b` + name + `\.[A-Z]`).MatchString(function) {
