@@ -12,14 +12,14 @@ import (
 )
 
 // RequestDuration is the duration of requests to the sites' APIs, in seconds. The label code is the HTTP status, the name of the
-// RCODE for the service rfc2136, or "error" if there was no response.
+// RCODE for the API rfc2136, or "error" if there was no response.
 var RequestDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Namespace: "hybrid",
 	Subsystem: "site",
 	Name:      "request_duration_seconds",
 	Help:      "Duration of requests to the APIs of sites.",
 	Buckets:   []float64{.025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
-}, []string{"site", "service", "method", "code"})
+}, []string{"site", "api", "method", "code"})
 
 // Hosts is the number of hosts that a machine type selects in a zone, and FreeHosts how many of them are free, for sites with a limited
 // number of hosts. The metrics of a site are deleted when the shoot no longer uses the site.

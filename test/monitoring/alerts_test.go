@@ -86,7 +86,7 @@ func reconciliations(controller, result string) string {
 
 // requests selects a series of the requests to a site.
 func requests(suffix, job, site, more string) string {
-	return fmt.Sprintf(`hybrid_site_request_duration_seconds_%s{job=%q,site=%q,service="compute",method="GET"%s}`, suffix, job, site, more)
+	return fmt.Sprintf(`hybrid_site_request_duration_seconds_%s{job=%q,site=%q,api="compute",method="GET"%s}`, suffix, job, site, more)
 }
 
 // down is the end of all replicas of a job while a replica of another one runs.

@@ -81,7 +81,11 @@ var (
 // bounded are the labels that metrics of ours may have, whose values are as many as there are shoots, sites, zones, machine types, pools,
 // buckets and their entries, or a fixed list.
 var bounded = []string{"shoot_namespace", "site", "from_site", "to_site", "zone", "machine_type", "pool", "bucket", "backup_entry",
-	"service", "method", "code", "reason", "phase", "state", "kind"}
+	"api", "method", "code", "reason", "phase", "state", "kind"}
+
+// ofTargets are the labels that Prometheus Operator gives to targets. A metric with such a label has it as exported_<label>, so that queries
+// for it find that of the target.
+var ofTargets = []string{"job", "instance", "namespace", "service", "pod", "container", "endpoint", "node"}
 
 // boundaries are the buckets of how long webhooks take, as Prometheus names them. A webhook has them when it was called.
 func boundaries() []string {
@@ -262,6 +266,7 @@ var _ = Describe("Monitoring", Ordered, func() {
 			if strings.HasPrefix(metric, "hybrid_") {
 				ours++
 				Expect(bounded).To(ContainElements(labels), metric)
+				Expect(labels).NotTo(ContainElement(BeElementOf(ofTargets)), metric)
 			}
 		}
 		Expect(ours).To(BeNumerically(">", 30))

@@ -81,15 +81,15 @@ hybrid_site_hosts{shoot_namespace="shoot--local--hybrid",site="racks",zone="rack
 # TYPE hybrid_site_hosts_free gauge
 hybrid_site_hosts_free{shoot_namespace="shoot--local--hybrid",site="racks",zone="rack-1",machine_type="small"} NaN
 # TYPE hybrid_site_request_duration_seconds histogram
-hybrid_site_request_duration_seconds_bucket{site="cloud",service="compute",method="GET",code="200",le="+Inf"} 40
-hybrid_site_request_duration_seconds_sum{site="cloud",service="compute",method="GET",code="200"} 4
-hybrid_site_request_duration_seconds_count{site="cloud",service="compute",method="GET",code="200"} 40
-hybrid_site_request_duration_seconds_bucket{site="cloud",service="compute",method="GET",code="429",le="+Inf"} 2
-hybrid_site_request_duration_seconds_sum{site="cloud",service="compute",method="GET",code="429"} 1
-hybrid_site_request_duration_seconds_count{site="cloud",service="compute",method="GET",code="429"} 2
-hybrid_site_request_duration_seconds_bucket{site="vc",service="vcenter",method="POST",code="error",le="+Inf"} 7
-hybrid_site_request_duration_seconds_sum{site="vc",service="vcenter",method="POST",code="error"} 70
-hybrid_site_request_duration_seconds_count{site="vc",service="vcenter",method="POST",code="error"} 7
+hybrid_site_request_duration_seconds_bucket{site="cloud",api="compute",method="GET",code="200",le="+Inf"} 40
+hybrid_site_request_duration_seconds_sum{site="cloud",api="compute",method="GET",code="200"} 4
+hybrid_site_request_duration_seconds_count{site="cloud",api="compute",method="GET",code="200"} 40
+hybrid_site_request_duration_seconds_bucket{site="cloud",api="compute",method="GET",code="429",le="+Inf"} 2
+hybrid_site_request_duration_seconds_sum{site="cloud",api="compute",method="GET",code="429"} 1
+hybrid_site_request_duration_seconds_count{site="cloud",api="compute",method="GET",code="429"} 2
+hybrid_site_request_duration_seconds_bucket{site="vc",api="vcenter",method="POST",code="error",le="+Inf"} 7
+hybrid_site_request_duration_seconds_sum{site="vc",api="vcenter",method="POST",code="error"} 70
+hybrid_site_request_duration_seconds_count{site="vc",api="vcenter",method="POST",code="error"} 7
 `
 
 var _ = Describe("Status", func() {

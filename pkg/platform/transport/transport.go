@@ -37,7 +37,7 @@ const (
 	pingTimeout = 15 * time.Second
 )
 
-// Describer returns the service and method labels of a request.
+// Describer returns the service and the method of a request, the labels api and method of its metrics.
 type Describer func(*http.Request) (service, method string)
 
 // Wrap returns what sends the requests of a session instead of next, which sends them to the site.
@@ -70,7 +70,7 @@ type Options struct {
 	// Guard opens connections to hosts that were configured by a tenant; nil for hosts configured by the operator. With a Guard no proxy is
 	// used.
 	Guard *Guard
-	// Describe returns the service and method labels of a request.
+	// Describe returns the service and the method of a request.
 	Describe Describer
 }
 

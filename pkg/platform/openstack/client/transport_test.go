@@ -191,12 +191,12 @@ var _ = Describe("Transport", func() {
 			Expect(err).To(HaveOccurred())
 
 			for _, labels := range []prometheus.Labels{
-				{"service": "identity", "method": "POST", "code": "201"},
-				{"service": "discovery", "method": "GET", "code": "200"},
-				{"service": "network", "method": "GET", "code": "403"},
-				{"service": "compute", "method": "GET", "code": "200"},
-				{"service": "compute", "method": "POST", "code": "error"},
-				{"service": "volume", "method": "DELETE", "code": "200"},
+				{"api": "identity", "method": "POST", "code": "201"},
+				{"api": "discovery", "method": "GET", "code": "200"},
+				{"api": "network", "method": "GET", "code": "403"},
+				{"api": "compute", "method": "GET", "code": "200"},
+				{"api": "compute", "method": "POST", "code": "error"},
+				{"api": "volume", "method": "DELETE", "code": "200"},
 			} {
 				labels["site"] = "counted"
 				Expect(platform.RequestDuration.DeletePartialMatch(labels)).To(Equal(1), "%v", labels)
