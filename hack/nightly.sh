@@ -23,6 +23,7 @@ OST_MACHINES=later run "What their networks need" hack/landscape/openstack/up.sh
 run "The site, and a browser for its test" hack/site.sh --browser
 run "vSphere CSI driver" hack/vsphere-csi.sh
 run "What the pages for operators need" hack/pages.sh
+run "Prometheus" hack/landscape/build.sh prometheus
 LONG_FAULTS=1 HYBRID_STRICT=1 TIER=nightly run "Nightly suites, race detector" hack/test.sh
 run "All specs of suites that a merge needs in part" hack/test.sh ./test/hostile ./test/integration/{ccm,csi,dns,openstack,plan,statichosts,threeplatforms}
 FUZZ_SECONDS="${FUZZ_SECONDS:-900}" run "Fuzzing" hack/fuzz.sh

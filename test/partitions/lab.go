@@ -48,6 +48,8 @@ type Options struct {
 	Grace time.Duration
 	// Bed is the OpenStack, which runs. Without it shoots have no site on OpenStack.
 	Bed *openstack.Bed
+	// ExtensionArgs are further arguments of the extension.
+	ExtensionArgs []string
 }
 
 // Lab is a seed with sites for several shoots.
@@ -120,7 +122,7 @@ func (l *Lab) start(ctx context.Context) (err error) {
 	l.Seed, err = landscape.New(landscape.Options{
 		Dir: dirs["seed"], Namespace: l.prefix + "none", Binaries: l.options.Binaries, NodeGrace: l.options.Grace,
 		DriverArgs:    []string{"--resource-exhausted-retry=5s", "--machine-safety-orphan-vms-period=20s"},
-		ExtensionArgs: []string{"--site-probe-interval=" + probeInterval.String()},
+		ExtensionArgs: append([]string{"--site-probe-interval=" + probeInterval.String()}, l.options.ExtensionArgs...),
 	})
 	if err != nil {
 		return err

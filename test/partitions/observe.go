@@ -74,7 +74,7 @@ func newObserver(ctx context.Context, s *Shoot, sites []string) (*observer, erro
 	if len(o.servers) < len(o.machines) {
 		return nil, fmt.Errorf("%d machines have only the servers %v", len(o.machines), o.servers)
 	}
-	s.proxy.SetLabel("cut")
+	s.Proxy.SetLabel("cut")
 	o.start = time.Now()
 	return o, nil
 }
@@ -308,7 +308,7 @@ func (o *observer) outcome(row Row) Outcome {
 			}
 		}
 	}
-	for _, request := range o.shoot.proxy.Requests("cut") {
+	for _, request := range o.shoot.Proxy.Requests("cut") {
 		if o.isDestructive(request) {
 			side(request.Start).Requests++
 		}

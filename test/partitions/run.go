@@ -255,9 +255,9 @@ func (s *Shoot) setAPIs(row Row, up bool) error {
 	if !row.APIDown {
 		return nil
 	}
-	set := s.proxy.TakeDown
+	set := s.Proxy.TakeDown
 	if up {
-		set = s.proxy.BringUp
+		set = s.Proxy.BringUp
 	}
 	var names []string
 	for _, site := range row.sites() {

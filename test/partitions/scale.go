@@ -33,7 +33,7 @@ func (s *Shoot) Cut(sites ...string) error {
 func (s *Shoot) TakeDown(site string) error {
 	var errs []error
 	for _, service := range servicesOf(site) {
-		errs = append(errs, s.proxy.TakeDown(service))
+		errs = append(errs, s.Proxy.TakeDown(service))
 	}
 	return errors.Join(errs...)
 }

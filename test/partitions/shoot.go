@@ -32,10 +32,13 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 )
 
+// The services of the proxy of a shoot, beside those of OpenStack.
 const (
-	inventoryService = "inventory"
-	vcenterService   = "vcenter"
+	InventoryService = "inventory"
+	VCenterService   = "vcenter"
+)
 
+const (
 	runningTimeout = 5 * time.Minute
 	sweepTimeout   = 4 * time.Minute
 )
@@ -56,7 +59,7 @@ var zones = map[string]string{SiteVSphere: "vc-1", SiteMetal3: "rack-1", SiteIro
 func servicesOf(site string) []string {
 	switch site {
 	case SiteVSphere:
-		return []string{vcenterService}
+		return []string{VCenterService}
 	case SiteOpenStack:
 		var names []string
 		for _, service := range openstack.Services() {
@@ -64,7 +67,7 @@ func servicesOf(site string) []string {
 		}
 		return names
 	default:
-		return []string{inventoryService}
+		return []string{InventoryService}
 	}
 }
 
@@ -91,9 +94,11 @@ type Shoot struct {
 	// Driver is our driver of machine-controller-manager.
 	Driver *landscape.Process
 
+	// Proxy is before the APIs of its sites.
+	Proxy *countproxy.Proxy
+
 	lab       *Lab
 	options   ShootOptions
-	proxy     *countproxy.Proxy
 	stopNodes func()
 
 	mutex sync.Mutex
@@ -118,10 +123,10 @@ func (l *Lab) NewShoot(ctx context.Context, o ShootOptions) (*Shoot, error) {
 
 func (s *Shoot) create(ctx context.Context) (err error) {
 	pair := s.lab.pair
-	if s.proxy, err = countproxy.New(append(openstack.Services(),
-		countproxy.Service{Name: vcenterService, Upstream: "https://" + s.lab.VCenter.Address, CA: s.lab.VCenter.CA,
+	if s.Proxy, err = countproxy.New(append(openstack.Services(),
+		countproxy.Service{Name: VCenterService, Upstream: "https://" + s.lab.VCenter.Address, CA: s.lab.VCenter.CA,
 			Certificate: pair.Certificate, Key: pair.Key},
-		countproxy.Service{Name: inventoryService, Upstream: s.lab.Inventory.Server(), CA: s.lab.Inventory.CA(),
+		countproxy.Service{Name: InventoryService, Upstream: s.lab.Inventory.Server(), CA: s.lab.Inventory.CA(),
 			Certificate: pair.Certificate, Key: pair.Key},
 	)...); err != nil {
 		return err
@@ -233,15 +238,15 @@ func (s *Shoot) changeSite(site *v1alpha1.CloudProfileSite) {
 		Drain: &metav1.Duration{Duration: s.options.Health / 4},
 	}
 	if site.OpenStack != nil {
-		site.OpenStack.AuthURL = s.proxy.Rewrite(site.OpenStack.AuthURL)
+		site.OpenStack.AuthURL = s.Proxy.Rewrite(site.OpenStack.AuthURL)
 	}
 	if site.VSphere != nil {
-		site.VSphere.Server, site.TLS = s.proxy.URL(vcenterService), &v1alpha1.TLS{CACert: s.lab.authority}
+		site.VSphere.Server, site.TLS = s.Proxy.URL(VCenterService), &v1alpha1.TLS{CACert: s.lab.authority}
 		// The categories of tags are the same for all shoots, which begin at the same time here.
 		site.VSphere.Topology = nil
 	}
 	if site.Metal != nil {
-		site.Metal.Server, site.TLS = s.proxy.URL(inventoryService), &v1alpha1.TLS{CACert: s.lab.authority}
+		site.Metal.Server, site.TLS = s.Proxy.URL(InventoryService), &v1alpha1.TLS{CACert: s.lab.authority}
 		for i := range site.Zones {
 			labels := site.Zones[i].Metal.HostSelector.MatchLabels
 			for key := range labels {
@@ -398,8 +403,8 @@ func (s *Shoot) stop() error {
 		defer cancel()
 		errs = append(errs, s.lab.inspector.Sweep(sweeping, s.Name))
 	}
-	if s.proxy != nil {
-		errs = append(errs, s.proxy.Close())
+	if s.Proxy != nil {
+		errs = append(errs, s.Proxy.Close())
 	}
 	return errors.Join(errs...)
 }
