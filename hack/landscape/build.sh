@@ -124,7 +124,8 @@ build versitygw github.com/versity/versitygw/cmd/versitygw github.com/versity/ve
 cd ../backuprestore
 build etcd-backup-restore github.com/gardener/etcd-backup-restore github.com/gardener/etcd-backup-restore "2 minutes"
 
-# What tests alerts, without service discovery. Only the test of alerts on real faults needs Prometheus itself, whose user interface is left out.
+# What tests alerts, without service discovery. Only the test of alerts on real faults needs Prometheus itself, whose user interface is
+# left out.
 cd ../monitoring
 export GOFLAGS="${GOFLAGS:-} -tags=remove_all_sd"
 build promtool github.com/prometheus/prometheus/cmd/promtool github.com/prometheus/prometheus "2 minutes"

@@ -109,7 +109,7 @@ func (a addresses) targets(services []*corev1.Service) []target {
 	return all
 }
 
-// scrape are the scrape configurations that Prometheus Operator makes of a ServiceMonitor. The Secrets that it names have the given content.
+// scrape are the scrape configurations that Prometheus Operator makes of a ServiceMonitor. Secrets have the given content by their keys.
 func scrape(monitor *monitoringv1.ServiceMonitor, targets []target, secrets map[string]string) []scrapeConfig {
 	var all []scrapeConfig
 	for i, endpoint := range monitor.Spec.Endpoints {
@@ -164,8 +164,8 @@ var (
 	minutes   = map[string]int{"m": 1, "h": 60}
 )
 
-// faster makes a minute of a query a second: in its ranges, and in the ages that it compares with. Requests become ten times as fast, because
-// 10 seconds of each of them would be more than a range.
+// faster makes a minute of a query a second: in its ranges, and in the ages that it compares with. The durations of requests that it
+// compares with become a tenth, because a request of 10 seconds would be longer than a range.
 func faster(query string) string {
 	query = ranges.ReplaceAllStringFunc(strings.TrimSpace(query), func(text string) string {
 		match := ranges.FindStringSubmatch(text)

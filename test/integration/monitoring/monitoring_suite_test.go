@@ -149,7 +149,7 @@ type endpoint struct {
 
 func (e *endpoint) address() string { return e.server.Listener.Addr().String() }
 
-// play plays the endpoints of a Service, with the metrics of this process; the one of the cloud-controller-manager has TLS and accepts only the token.
+// play plays the endpoints of a Service with metrics of this process. That of the cloud-controller-manager has TLS and wants the token.
 func play(authority *pki.Authority, service *corev1.Service) *endpoint {
 	GinkgoHelper()
 	e := &endpoint{}
