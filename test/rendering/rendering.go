@@ -62,7 +62,21 @@ func Packed(dir, release, namespace string, values map[string]any) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return documents(rendered), nil
+	return documents(rendered), lost(rendered)
+}
+
+// lost is an error if Gardener loses an object of a chart: it keeps one of a kind and a name in each file, whatever their namespaces are.
+func lost(rendered *chartrenderer.RenderedChart) error {
+	objects := 0
+	for _, manifest := range rendered.Manifests {
+		if manifest.Head != nil && manifest.Head.Metadata != nil {
+			objects++
+		}
+	}
+	if kept := len(rendered.AsSecretData()); kept != objects {
+		return fmt.Errorf("of the %d objects of chart %s, Gardener installs %d", objects, rendered.ChartName, kept)
+	}
+	return nil
 }
 
 func renderer() chartrenderer.Interface {
