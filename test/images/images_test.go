@@ -6,13 +6,22 @@ package images_test
 
 import (
 	"context"
+	"encoding/json"
+	"io"
+	"log"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -20,11 +29,15 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
+// author is the environment of Git for commits and tags.
+var author = []string{"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=test",
+	"GIT_COMMITTER_EMAIL=test@example.com"}
+
 // copySources copies what images are built from into a new folder.
 func copySources() string {
 	GinkgoHelper()
 	dir := filepath.Join(GinkgoT().TempDir(), "somewhere")
-	for _, part := range []string{"charts", "cmd", "hack/oci", "hack/registration", "hack/tools.mk", "hack/release.sh", "imagevector", "pkg",
+	for _, part := range []string{"charts", "cmd", "hack/oci", "hack/registration", "hack/tools.mk", "hack/release.sh", "imagevector", "pkg", "example",
 		"CHANGELOG.md", "Makefile", "VERSION", "go.mod", "go.sum"} {
 		from, to := filepath.Join(landscape.Root(), part), filepath.Join(dir, part)
 		info, err := os.Stat(from)
@@ -114,4 +127,63 @@ var _ = Describe("A release", func() {
 			Expect(os.WriteFile(filepath.Join(dir, "VERSION"), []byte("v0.1.0-dev\n"), 0o600)).To(Succeed())
 		}, "REGISTRY=127.0.0.1:1"),
 	)
+
+	suite.Nightly("that is published", func() {
+		It("should be in its registry, tagged, and in files that name what is there", func(ctx SpecContext) {
+			server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0)),
+				registry.WithBlobHandler(registry.NewDiskBlobHandler(GinkgoT().TempDir()))))
+			DeferCleanup(server.Close)
+			prefix := strings.TrimPrefix(server.URL, "http://") + "/hybrid"
+
+			dir := copySources()
+			content, err := os.ReadFile(filepath.Join(dir, "VERSION"))
+			Expect(err).NotTo(HaveOccurred())
+			development := strings.TrimSpace(string(content))
+			version := strings.TrimSuffix(development, "-dev")
+			Expect(os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("/hack/bin/\n"), 0o600)).To(Succeed())
+			prepare := `set -o errexit
+				grep --recursive --files-with-matches "$0" VERSION charts imagevector | xargs sed --in-place "s/$0/$1/"
+				git init --quiet && git add . && git commit --quiet --message "Release $1"`
+			output, err := run(ctx, dir, author, "sh", "-c", prepare, development, version)
+			Expect(err).NotTo(HaveOccurred(), output)
+			release := func() (string, error) {
+				return run(ctx, dir, append(author, "REGISTRY="+prefix), "make", "-s", "release", "PLATFORMS=linux/"+runtime.GOARCH)
+			}
+			output, err = release()
+			Expect(err).NotTo(HaveOccurred(), output)
+
+			out := filepath.Join(dir, "hack", "bin", "release")
+			content, err = os.ReadFile(filepath.Join(out, "oci", "digests.json"))
+			Expect(err).NotTo(HaveOccurred())
+			var digests struct{ Images, Charts map[string]string }
+			Expect(json.Unmarshal(content, &digests)).To(Succeed())
+			Expect(digests.Images).NotTo(BeEmpty())
+			registration, err := os.ReadFile(filepath.Join(out, "controller-registration.yaml"))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(string(registration)).To(ContainSubstring(
+				prefix + "/charts/gardener-extension-provider-hybrid:" + version + "@" + digests.Charts["gardener-extension-provider-hybrid"]))
+			for folder, of := range map[string]map[string]string{"": digests.Images, "/charts": digests.Charts} {
+				for artifact, digest := range of {
+					// The name with the version is for people, the digest is what registrations have.
+					for _, reference := range []string{artifact + ":" + version, artifact + "@" + digest} {
+						parsed, err := name.ParseReference(prefix + folder + "/" + reference)
+						Expect(err).NotTo(HaveOccurred())
+						descriptor, err := remote.Get(parsed, remote.WithContext(ctx))
+						Expect(err).NotTo(HaveOccurred(), reference)
+						Expect(descriptor.Digest.String()).To(Equal(digest), reference)
+					}
+				}
+			}
+			output, err = run(ctx, out, nil, "sha256sum", "--check", "--strict", "SHA256SUMS")
+			Expect(err).NotTo(HaveOccurred(), output)
+			Expect(output).To(And(ContainSubstring("extension.yaml: OK"), ContainSubstring("hybridctl-"+version+"-darwin-arm64.tar.gz: OK")))
+			output, err = run(ctx, dir, nil, "git", "tag", "--list", "--points-at", "HEAD")
+			Expect(err).NotTo(HaveOccurred())
+			Expect(output).To(Equal(version + "\n"))
+
+			output, err = release()
+			Expect(err).To(HaveOccurred())
+			Expect(output).To(ContainSubstring("No release: the tag " + version + " exists."))
+		}, SpecTimeout(time.Hour))
+	})
 })

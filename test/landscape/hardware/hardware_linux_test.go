@@ -84,6 +84,31 @@ func driveOf(name, address string, userData []byte) hardware.Drive {
 	}
 }
 
+// dialShell connects to the shell of a machine.
+func dialShell(ctx context.Context, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, shellPort))
+}
+
+// runIn runs a command in a machine, as soon as its shell listens, and returns what it printed.
+func runIn(ctx context.Context, address, command string) string {
+	GinkgoHelper()
+	var conn net.Conn
+	Eventually(ctx, func() (err error) {
+		conn, err = dialShell(ctx, address)
+		return err
+	}, bootTime, time.Second).Should(Succeed())
+	defer func() { _ = conn.Close() }()
+	_, err := io.WriteString(conn, command+"; exit\n")
+	Expect(err).NotTo(HaveOccurred())
+	Expect(conn.SetDeadline(time.Now().Add(bootTime))).To(Succeed())
+	out, err := io.ReadAll(conn)
+	Expect(err).NotTo(HaveOccurred())
+	return strings.TrimSpace(string(out))
+}
+
 var _ = suite.Nightly("Machines", Ordered, func() {
 	var (
 		rack    *hardware.Rack
@@ -104,28 +129,9 @@ var _ = suite.Nightly("Machines", Ordered, func() {
 		})
 	})
 
-	// dial connects to the shell of the machine.
-	dial := func(ctx context.Context) (net.Conn, error) {
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		defer cancel()
-		var dialer net.Dialer
-		return dialer.DialContext(ctx, "tcp", net.JoinHostPort(address, shellPort))
-	}
-	// run runs a command in the machine, as soon as that listens, and returns what it printed.
 	run := func(ctx context.Context, command string) string {
 		GinkgoHelper()
-		var conn net.Conn
-		Eventually(ctx, func() (err error) {
-			conn, err = dial(ctx)
-			return err
-		}, bootTime, time.Second).Should(Succeed())
-		defer func() { _ = conn.Close() }()
-		_, err := io.WriteString(conn, command+"; exit\n")
-		Expect(err).NotTo(HaveOccurred())
-		Expect(conn.SetDeadline(time.Now().Add(bootTime))).To(Succeed())
-		out, err := io.ReadAll(conn)
-		Expect(err).NotTo(HaveOccurred())
-		return strings.TrimSpace(string(out))
+		return runIn(ctx, address, command)
 	}
 	bootID := func(ctx context.Context) string {
 		GinkgoHelper()
@@ -149,7 +155,7 @@ var _ = suite.Nightly("Machines", Ordered, func() {
 	It("should lose the network with its cable, and nothing else", func(ctx SpecContext) {
 		before := bootID(ctx)
 		Expect(machine.PullCable()).To(Succeed())
-		conn, err := dial(ctx)
+		conn, err := dialShell(ctx, address)
 		Expect(conn, err).Error().To(HaveOccurred())
 		Expect(machine.PlugCable()).To(Succeed())
 		Expect(bootID(ctx)).To(Equal(before))
@@ -184,7 +190,7 @@ var _ = suite.Nightly("Machines", Ordered, func() {
 	It("should do nothing while it is frozen", func(ctx SpecContext) {
 		before := bootID(ctx)
 		Expect(machine.Freeze(ctx)).To(Succeed())
-		conn, err := dial(ctx)
+		conn, err := dialShell(ctx, address)
 		Expect(conn, err).Error().To(HaveOccurred())
 		Expect(machine.Thaw(ctx)).To(Succeed())
 		Expect(bootID(ctx)).To(Equal(before))
