@@ -7,6 +7,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -16,6 +17,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -57,12 +60,16 @@ func run(ctx context.Context, folder, only string, keep bool, progress io.Writer
 	}
 	l := &lab{dir: dir, progress: progress}
 	defer func() { err = errors.Join(err, l.stop(context.WithoutCancel(ctx)), os.RemoveAll(dir)) }()
-	if err := l.start(ctx); err != nil {
-		return err
-	}
+	started := false
 	for _, p := range pictures {
 		if only != "" && p.name != only {
 			continue
+		}
+		if !p.alone && !started {
+			if err := l.start(ctx); err != nil {
+				return err
+			}
+			started = true
 		}
 		if p.before != nil {
 			if err := p.before(ctx, l); err != nil {
@@ -74,7 +81,7 @@ func run(ctx context.Context, folder, only string, keep bool, progress io.Writer
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
-	if keep {
+	if keep && started {
 		fmt.Fprintf(progress, "> Everything is left running: cd %s; PATH=%s:$PATH METRICS=%s\n", l.work(), l.binaries, l.metrics)
 		<-ctx.Done()
 	}
@@ -83,14 +90,23 @@ func run(ctx context.Context, folder, only string, keep bool, progress io.Writer
 
 // make runs the command and writes the picture. Exit codes other than that of a failure are part of what the command says.
 func (p *picture) make(ctx context.Context, l *lab, path string) error {
-	command := exec.CommandContext(ctx, "sh", "-c", p.command) // #nosec G204 -- commands of this package
-	command.Dir = l.work()
+	args := []string{"sh", "-c", p.command}
+	if p.alone {
+		args = []string{"script", "--quiet", "--return", "--command", "stty cols " + maxColumns + " rows 60; " + p.command, os.DevNull}
+	}
+	command := exec.CommandContext(ctx, args[0], args[1:]...) // #nosec G204 -- commands of this package
+	if !p.alone {
+		command.Dir = l.work()
+	}
 	command.Env = append(os.Environ(), "PATH="+l.binaries+string(filepath.ListSeparator)+os.Getenv("PATH"), "CLICOLOR_FORCE=1", "NO_COLOR=",
 		"METRICS="+l.metrics)
 	command.Stderr = l.progress
 	output, err := command.Output()
 	if failed := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &failed) || failed.ExitCode() > 1) {
 		return fmt.Errorf("%s: %w", p.command, err)
+	}
+	if p.alone {
+		output = settle(output)
 	}
 	text := filepath.Join(l.dir, p.name+".ansi")
 	if err := os.WriteFile(text, append([]byte("\x1b[1;36m$\x1b[0m "+p.command+"\n\n"), output...), 0o600); err != nil {
@@ -100,4 +116,34 @@ func (p *picture) make(ctx context.Context, l *lab, path string) error {
 		"--wrap", maxColumns, "--font.family", "monospace", "--output", path) // #nosec G204 -- constant arguments
 	freeze.Stdout, freeze.Stderr = l.progress, l.progress
 	return freeze.Run()
+}
+
+// erasure is how a table is removed from the terminal: the cursor goes up as many lines as it has, and what is below is erased.
+var erasure = regexp.MustCompile(`\x1b\[(\d+)A\x1b\[J`)
+
+// settle returns the lines that a terminal has at the end, and of the tables that were removed from it the longest one.
+func settle(output []byte) []byte {
+	output = bytes.ReplaceAll(output, []byte("\r"), nil)
+	height := func(erased []int) int {
+		n, _ := strconv.Atoi(string(output[erased[2]:erased[3]])) // digits
+		return n
+	}
+	all := erasure.FindAllSubmatchIndex(output, -1)
+	kept, longest := -1, 0
+	for i, erased := range all {
+		if n := height(erased); n > longest {
+			kept, longest = i, n
+		}
+	}
+	var lines [][]byte
+	begin := 0
+	for i, erased := range all {
+		lines = append(lines, bytes.SplitAfter(output[begin:erased[0]], []byte("\n"))...)
+		lines = lines[:len(lines)-1] // what follows the last line break is empty
+		if i != kept {
+			lines = lines[:max(0, len(lines)-height(erased))]
+		}
+		begin = erased[1]
+	}
+	return append(bytes.Join(lines, nil), output[begin:]...)
 }

@@ -12,7 +12,9 @@ type picture struct {
 	name string
 	// before changes the landscape before. It may be nil.
 	before func(context.Context, *lab) error
-	// command is what a user types in a folder with cloudprofile.yaml, shoot.yaml and secret.yaml of a shoot that exists, another.yaml, a
+	// alone is true if the command starts what it needs itself, and draws on a terminal.
+	alone bool
+	// command is what a user types; without alone in a folder with cloudprofile.yaml, shoot.yaml and secret.yaml of a shoot that exists, another.yaml, a
 	// shoot that does not, and seed.kubeconfig. The variable METRICS has the URL of the extension's metrics.
 	command string
 }
@@ -35,5 +37,10 @@ var pictures = []picture{
 		name:    "hybridctl-status",
 		before:  func(ctx context.Context, l *lab) error { return l.takeDownVCenter(ctx) },
 		command: "hybridctl status --seed-kubeconfig seed.kubeconfig -n " + shootName + " --metrics-url $METRICS",
+	},
+	{
+		name:    "demo",
+		alone:   true,
+		command: "make demo",
 	},
 }
