@@ -3,7 +3,8 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
-# Makes what the test needs that follows the pages for operators: kubectl and helm in hack/bin, jq, and a release for this architecture.
+# Makes what the tests need that follow the pages for operators: kubectl, helm and gardener-operator in hack/bin, jq, and a release for
+# this architecture.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
@@ -14,6 +15,6 @@ tools=(jq)
 source hack/landscape/debian.sh
 
 dpkg-query -W "${tools[@]}" >/dev/null 2>&1 || check_host
-hack/landscape/build.sh kubectl
+hack/landscape/build.sh kubectl gardener-operator
 make -s tools
 make -s release REGISTRY=registry.example.com/hybrid DRY_RUN=1 "PLATFORMS=linux/$(go env GOARCH)"

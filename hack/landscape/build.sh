@@ -69,7 +69,7 @@ else
     [[ -x $KUBEBUILDER_ASSETS/$name ]] || { echo "KUBEBUILDER_ASSETS is $KUBEBUILDER_ASSETS, but there is no $name" >&2; exit 1; }
   done
 fi
-# Only the test that follows the pages for operators needs kubectl.
+# Only the tests that follow the pages for operators need kubectl.
 if [[ $selection == *" kubectl "* ]]; then
   build kubectl k8s.io/kubernetes/cmd/kubectl k8s.io/kubernetes "1 minute"
 fi
@@ -84,6 +84,11 @@ release="$(version_of github.com/gardener/gardener)" \
 for name in gardener-apiserver gardener-controller-manager gardener-scheduler gardenlet; do
   [[ $(readlink "$bin/$name") == gardener ]] || { rm -f "$bin/$name"; ln -s gardener "$bin/$name"; }
 done
+# Only the test that follows the pages for operators with it needs gardener-operator.
+if [[ $selection == *" gardener-operator "* ]]; then
+  release="$(version_of github.com/gardener/gardener)" \
+    build gardener-operator github.com/gardener/gardener/cmd/gardener-operator github.com/gardener/gardener "3 minutes after the others"
+fi
 build gardener-resource-manager github.com/gardener/gardener/cmd/gardener-resource-manager github.com/gardener/gardener "2 minutes"
 build machine-controller-manager github.com/gardener/machine-controller-manager/cmd/machine-controller-manager \
   github.com/gardener/machine-controller-manager "1 minute"

@@ -70,11 +70,7 @@ var _ = Describe("Gardener", Ordered, func() {
 		steps.add("Sites: OpenStack, vCenter, inventory of bare metal")
 	}, NodeTimeout(30*time.Minute))
 
-	JustAfterEach(func() {
-		if report := CurrentSpecReport(); report.Failed() {
-			steps.tell("FAILED: " + report.FailureMessage())
-		}
-	})
+	JustAfterEach(steps.failure)
 
 	steps.step("Virtual garden", func(ctx SpecContext) {
 		Expect(l.StartVirtual(ctx)).To(Succeed())

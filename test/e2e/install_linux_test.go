@@ -48,6 +48,36 @@ type operator struct {
 	dir   string
 	steps *timeline
 	count int
+	// credentials are those of the sites, nil for what the pages have instead.
+	credentials map[string]string
+}
+
+// released is the folder with the release. The spec is skipped if there is none, or not what the pages need.
+func released() string {
+	GinkgoHelper()
+	release := filepath.Join(landscape.Root(), "hack", "bin", "release")
+	if _, err := os.Stat(filepath.Join(release, "SHA256SUMS")); err != nil {
+		skip.Because("hack/pages.sh makes what is installed")
+	}
+	for _, tool := range []string{"helm", "jq", "kubectl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			skip.Because("the pages need kubectl, helm, and jq, see hack/pages.sh")
+		}
+	}
+	return release
+}
+
+// newOperator is an operator with a release in their folder.
+func newOperator(l *lab.Lab, steps *timeline, release string) *operator {
+	GinkgoHelper()
+	o := &operator{lab: l, dir: GinkgoT().TempDir(), steps: steps}
+	Expect(os.CopyFS(o.dir, os.DirFS(release))).To(Succeed())
+	for name, from := range map[string]string{"garden": l.Virtual.Kubeconfig, "runtime": l.Seed.Kubeconfig} {
+		content, err := os.ReadFile(from) // #nosec G304 -- written by the garden
+		Expect(err).NotTo(HaveOccurred())
+		Expect(os.WriteFile(filepath.Join(o.dir, name+".kubeconfig"), content, 0o600)).To(Succeed())
+	}
+	return o
 }
 
 // follow does what the blocks below some headings of a page say. Headings are all if none is given.
@@ -103,8 +133,8 @@ func (o *operator) apply(ctx context.Context, text string) error {
 		if err := yaml.Unmarshal([]byte(document), secret); err != nil {
 			return err
 		}
-		if secret.Kind == "Secret" {
-			secret.StringData = o.lab.SiteCredentials(lab.Cloud, lab.VC)
+		if secret.Kind == "Secret" && o.credentials != nil {
+			secret.StringData = o.credentials
 			data, err := yaml.Marshal(secret)
 			if err != nil {
 				return err
@@ -122,6 +152,25 @@ func (o *operator) apply(ctx context.Context, text string) error {
 		return fmt.Errorf("%w\n%s", err, output)
 	}
 	return nil
+}
+
+// expectPulled expects that some images of the release were pulled, by their digests, and no others.
+func (o *operator) expectPulled(from *registry.Registry, images ...string) {
+	GinkgoHelper()
+	content, err := os.ReadFile(filepath.Join(o.dir, "oci", "digests.json"))
+	Expect(err).NotTo(HaveOccurred())
+	var digests struct{ Images map[string]string }
+	Expect(json.Unmarshal(content, &digests)).To(Succeed())
+	var wanted []any
+	for _, image := range images {
+		wanted = append(wanted, HaveSuffix(image+"@"+digests.Images[image]))
+	}
+	pulled := from.Pulled()
+	for i, image := range pulled {
+		repository, digest, _ := strings.Cut(image, "@")
+		pulled[i] = strings.Split(repository, ":")[0] + "@" + digest
+	}
+	Expect(pulled).To(ConsistOf(wanted...))
 }
 
 // leftovers are all objects of a cluster with our extension in their name or namespace, except for what Kubernetes forgets by itself.
@@ -165,6 +214,14 @@ func leftovers(ctx context.Context, config *rest.Config) ([]string, error) {
 	return result, nil
 }
 
+// expectNothing expects no object of ours in the garden and in the first seed, after a while.
+func expectNothing(ctx context.Context, l *lab.Lab) {
+	GinkgoHelper()
+	for _, config := range []*rest.Config{l.Virtual.Config, l.Seed.Config} {
+		Eventually(leftovers).WithContext(ctx).WithArguments(config).WithTimeout(2 * time.Minute).Should(BeEmpty())
+	}
+}
+
 var _ = suite.Nightly("Pages for operators, followed by the letter", Ordered, func() {
 	var (
 		steps  = &timeline{}
@@ -176,15 +233,7 @@ var _ = suite.Nightly("Pages for operators, followed by the letter", Ordered, fu
 
 	BeforeAll(func(ctx SpecContext) {
 		requirements()
-		release := filepath.Join(landscape.Root(), "hack", "bin", "release")
-		if _, err := os.Stat(filepath.Join(release, "SHA256SUMS")); err != nil {
-			skip.Because("hack/pages.sh makes what is installed")
-		}
-		for _, tool := range []string{"helm", "jq", "kubectl"} {
-			if _, err := exec.LookPath(tool); err != nil {
-				skip.Because("the pages need kubectl, helm, and jq, see hack/pages.sh")
-			}
-		}
+		release := released()
 		steps.begin()
 		dir, err := landscape.CacheDir("garden")
 		Expect(err).NotTo(HaveOccurred())
@@ -204,37 +253,21 @@ var _ = suite.Nightly("Pages for operators, followed by the letter", Ordered, fu
 		Expect(err).NotTo(HaveOccurred())
 		Expect(images.Push(ctx, filepath.Join(release, "oci"), registryPrefix)).To(Succeed())
 
-		o = &operator{lab: l, dir: GinkgoT().TempDir(), steps: steps}
-		Expect(os.CopyFS(o.dir, os.DirFS(release))).To(Succeed())
-		for name, from := range map[string]string{"garden": l.Virtual.Kubeconfig, "runtime": l.Seed.Kubeconfig} {
-			content, err := os.ReadFile(from) // #nosec G304 -- written by the garden
-			Expect(err).NotTo(HaveOccurred())
-			Expect(os.WriteFile(filepath.Join(o.dir, name+".kubeconfig"), content, 0o600)).To(Succeed())
-		}
+		o = newOperator(l, steps, release)
+		o.credentials = l.SiteCredentials(lab.Cloud, lab.VC)
 		shoot = l.Shoot(tutorialShoot)
 		Expect(l.OpenStack.Sweep(ctx, shoot.TechnicalID())).To(Succeed()) // what a garden left that was killed
 		steps.add("Sites, and a registry with the release")
 	}, NodeTimeout(30*time.Minute))
 
-	JustAfterEach(func() {
-		if report := CurrentSpecReport(); report.Failed() {
-			steps.tell("FAILED: " + report.FailureMessage())
-		}
-	})
-
-	expectNothing := func(ctx context.Context) {
-		GinkgoHelper()
-		for _, config := range []*rest.Config{l.Virtual.Config, l.Seed.Config} {
-			Eventually(leftovers).WithContext(ctx).WithArguments(config).WithTimeout(2 * time.Minute).Should(BeEmpty())
-		}
-	}
+	JustAfterEach(steps.failure)
 
 	steps.step("A Gardener without our extension", func(ctx SpecContext) {
 		Expect(l.StartVirtual(ctx)).To(Succeed())
 		Expect(l.RegisterPlayed(ctx)).To(Succeed())
 		Expect(l.Seed.Start(ctx)).To(Succeed())
 		Expect(l.WaitSeed(ctx, l.Seed.Name, steps.tell)).To(Succeed())
-		expectNothing(ctx)
+		expectNothing(ctx, l)
 	})
 
 	steps.step("Install", func(ctx SpecContext) {
@@ -264,36 +297,17 @@ var _ = suite.Nightly("Pages for operators, followed by the letter", Ordered, fu
 		o.follow(ctx, "operations/deployment.md", "Verify")
 		Expect(leftovers(ctx, l.Virtual.Config)).To(ContainElement("controllerregistrations /provider-hybrid"))
 		Expect(leftovers(ctx, l.Seed.Config)).To(ContainElement("deployments garden/gardener-extension-admission-hybrid"))
-		content, err := os.ReadFile(filepath.Join(o.dir, "oci", "digests.json"))
-		Expect(err).NotTo(HaveOccurred())
-		var digests struct{ Images map[string]string }
-		Expect(json.Unmarshal(content, &digests)).To(Succeed())
-		var wanted []any
-		for _, image := range []string{"gardener-extension-provider-hybrid", "gardener-extension-admission-hybrid",
-			"machine-controller-manager-provider-hybrid", "cloud-controller-manager-hybrid", "cinder-csi-plugin-hybrid"} {
-			wanted = append(wanted, HaveSuffix(image+"@"+digests.Images[image]))
-		}
-		pulled := images.Pulled()
-		for i, image := range pulled {
-			repository, digest, _ := strings.Cut(image, "@")
-			pulled[i] = strings.Split(repository, ":")[0] + "@" + digest
-		}
-		Expect(pulled).To(ConsistOf(wanted...))
+		o.expectPulled(images, "gardener-extension-provider-hybrid", "gardener-extension-admission-hybrid",
+			"machine-controller-manager-provider-hybrid", "cloud-controller-manager-hybrid", "cinder-csi-plugin-hybrid")
 	})
 
 	steps.stepWithin(40*time.Minute, "Uninstall", func(ctx SpecContext) {
-		blocks, err := documents.Read("docs/operations/uninstall.md")
-		Expect(err).NotTo(HaveOccurred())
-		for _, b := range blocks {
-			if strings.Contains(b.Text, "extensions.operator.gardener.cloud") {
-				continue // of gardener-operator, which does not run
-			}
-			Expect(o.do(ctx, b)).To(Succeed(), "%s:\n%s", b.Heading, b.Text)
-		}
+		o.follow(ctx, "operations/uninstall.md", "1. Shoots", "2. Seeds and domains", "3. Credentials and CloudProfiles",
+			"Without gardener-operator", "5. Check")
 	})
 
 	steps.step("Nothing of ours is left in the garden, in the seed, and on the sites", func(ctx SpecContext) {
-		expectNothing(ctx)
+		expectNothing(ctx, l)
 		Expect(shoot.Left(ctx)).To(BeEmpty())
 		Expect(shoot.InGarden(ctx)).To(BeEmpty())
 		Expect(l.Check()).To(Succeed())

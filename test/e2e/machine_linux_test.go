@@ -20,8 +20,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/skip"
 )
 
-// requirements skips the garden on machines that cannot run it.
-func requirements() {
+// requirements skips the garden on machines that cannot run it, or that have no executable of further names.
+func requirements(further ...string) {
 	if os.Getuid() != 0 {
 		skip.Because("a garden needs root, for network and mount namespaces")
 	}
@@ -31,8 +31,10 @@ func requirements() {
 	if !nameserver.Installed() {
 		skip.Because("a garden needs BIND, which the landscape's OpenStack installs")
 	}
-	if _, err := os.Stat(filepath.Join(landscape.Root(), "hack", "bin", "gardenlet")); err != nil {
-		skip.Because("hack/landscape/build.sh builds gardenlet")
+	for _, name := range append(further, "gardenlet") {
+		if _, err := os.Stat(filepath.Join(landscape.Root(), "hack", "bin", name)); err != nil {
+			skip.Because("hack/landscape/build.sh builds " + name)
+		}
 	}
 }
 

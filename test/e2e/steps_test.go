@@ -98,6 +98,13 @@ func (t *timeline) table() {
 	fmt.Fprintln(os.Stdout, b.String())
 }
 
+// failure prints why a spec failed.
+func (t *timeline) failure() {
+	if report := CurrentSpecReport(); report.Failed() {
+		t.tell("FAILED: " + report.FailureMessage())
+	}
+}
+
 // Write prints what commands write.
 func (t *timeline) Write(p []byte) (int, error) {
 	return os.Stdout.Write(p)

@@ -23,11 +23,19 @@ const (
 	criticalBackoff       = time.Second
 )
 
-// writeResourceManagerConfig writes the configuration of gardener-resource-manager and returns its path. The ports are those of
-// health probes, metrics and webhooks. Gardener runs one gardener-resource-manager for the seed and one for each shoot; here one is
-// both. No API server knows its webhooks.
-func writeResourceManagerConfig(dir string, c *Cluster, ports []int) (string, error) {
-	folder := filepath.Join(dir, "gardener-resource-manager")
+// ResourceManagerOptions say what a gardener-resource-manager is for.
+type ResourceManagerOptions struct {
+	// Source and Target are the kubeconfigs of the cluster with ManagedResources, and of the one that these are applied to.
+	Source, Target string
+	// Class is that of the ManagedResources.
+	Class string
+	// Ports are those of health probes, metrics and webhooks.
+	Ports []int
+}
+
+// WriteResourceManagerConfig writes the configuration of gardener-resource-manager into a folder and returns its path. No API server
+// knows its webhooks.
+func WriteResourceManagerConfig(folder string, o ResourceManagerOptions) (string, error) {
 	authority, err := pki.NewAuthority()
 	if err != nil {
 		return "", err
@@ -42,8 +50,10 @@ func writeResourceManagerConfig(dir string, c *Cluster, ports []int) (string, er
 		}
 	}
 
-	connection := resourcemanagerconfigv1alpha1.ClientConnection{
-		ClientConnectionConfiguration: componentbaseconfigv1alpha1.ClientConnectionConfiguration{Kubeconfig: c.Kubeconfig, QPS: 200, Burst: 400},
+	connection := func(kubeconfig string) resourcemanagerconfigv1alpha1.ClientConnection {
+		return resourcemanagerconfigv1alpha1.ClientConnection{
+			ClientConnectionConfiguration: componentbaseconfigv1alpha1.ClientConnectionConfiguration{Kubeconfig: kubeconfig, QPS: 200, Burst: 400},
+		}
 	}
 	server := func(port int) resourcemanagerconfigv1alpha1.Server {
 		return resourcemanagerconfigv1alpha1.Server{BindAddress: "127.0.0.1", Port: port}
@@ -51,18 +61,18 @@ func writeResourceManagerConfig(dir string, c *Cluster, ports []int) (string, er
 	config := resourcemanagerconfigv1alpha1.ResourceManagerConfiguration{
 		TypeMeta: metav1.TypeMeta{APIVersion: resourcemanagerconfigv1alpha1.SchemeGroupVersion.String(),
 			Kind: "ResourceManagerConfiguration"},
-		SourceClientConnection: connection,
-		TargetClientConnection: &connection,
+		SourceClientConnection: connection(o.Source),
+		TargetClientConnection: new(connection(o.Target)),
 		LeaderElection:         componentbaseconfigv1alpha1.LeaderElectionConfiguration{LeaderElect: new(false)},
 		Server: resourcemanagerconfigv1alpha1.ServerConfiguration{
-			HealthProbes: new(server(ports[0])),
-			Metrics:      new(server(ports[1])),
-			Webhooks: resourcemanagerconfigv1alpha1.HTTPSServer{Server: server(ports[2]),
+			HealthProbes: new(server(o.Ports[0])),
+			Metrics:      new(server(o.Ports[1])),
+			Webhooks: resourcemanagerconfigv1alpha1.HTTPSServer{Server: server(o.Ports[2]),
 				TLS: resourcemanagerconfigv1alpha1.TLSServer{ServerCertDir: folder}},
 		},
 		LogLevel: "info", LogFormat: "text",
 		Controllers: resourcemanagerconfigv1alpha1.ResourceManagerControllerConfiguration{
-			ResourceClass:    new(resourcemanagerconfigv1alpha1.AllResourceClass),
+			ResourceClass:    &o.Class,
 			GarbageCollector: resourcemanagerconfigv1alpha1.GarbageCollectorControllerConfig{Enabled: true},
 			Health:           resourcemanagerconfigv1alpha1.HealthControllerConfig{SyncPeriod: &metav1.Duration{Duration: resourceHealthPeriod}},
 			ManagedResource: resourcemanagerconfigv1alpha1.ManagedResourceControllerConfig{

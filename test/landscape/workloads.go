@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	resourcemanagerconfigv1alpha1 "github.com/gardener/gardener/pkg/apis/config/resourcemanager/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -47,7 +48,10 @@ func NewWorkloads(dir string, c *Cluster, binaries Binaries) (*Workloads, error)
 	if err != nil {
 		return nil, err
 	}
-	config, err := writeResourceManagerConfig(dir, c, ports[2:])
+	// Gardener runs one gardener-resource-manager for the seed and one for each shoot; here one is both.
+	config, err := WriteResourceManagerConfig(filepath.Join(dir, "gardener-resource-manager"), ResourceManagerOptions{
+		Source: c.Kubeconfig, Target: c.Kubeconfig, Class: resourcemanagerconfigv1alpha1.AllResourceClass, Ports: ports[2:],
+	})
 	if err != nil {
 		return nil, err
 	}

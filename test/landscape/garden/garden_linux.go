@@ -47,6 +47,8 @@ type Options struct {
 	Authorities string
 	// Foreign says that the seeds are of another provider, which is played, and have no backups: they do not need our extension.
 	Foreign bool
+	// SeedType is the type of the seeds. Default: that of the other provider if Foreign, or else ours.
+	SeedType string
 	// Registry is where nodes of the seeds get our images from, which are named by their digests. If it is nil, they have Own instead.
 	Registry *registry.Registry
 	// Servers looks at the servers of a shoot, by its technical ID.
@@ -79,6 +81,8 @@ type Garden struct {
 	keys     *keys
 
 	etcd, apiServer, controllerManager, scheduler *landscape.Process
+	// resourceManager applies ManagedResources of gardener-operator in the virtual garden.
+	resourceManager *landscape.Process
 }
 
 // New prepares a garden; nothing runs yet.
@@ -120,7 +124,10 @@ func New(o Options) (*Garden, error) {
 	if g.Seed, err = g.newSeed(firstPlace); err != nil {
 		return nil, err
 	}
-	g.Second, err = g.newSeed(secondPlace)
+	if g.Second, err = g.newSeed(secondPlace); err != nil {
+		return nil, err
+	}
+	g.resourceManager, err = g.newResourceManager()
 	return g, err
 }
 
@@ -154,6 +161,7 @@ func (g *Garden) StartVirtual(ctx context.Context) error {
 func (g *Garden) Processes() []*landscape.Process {
 	return slices.Concat([]*landscape.Process{
 		g.etcd, g.Virtual.apiServer, g.Virtual.controllerManager, g.apiServer, g.controllerManager, g.scheduler,
+		g.resourceManager,
 	}, g.Seed.processes(), g.Second.processes())
 }
 

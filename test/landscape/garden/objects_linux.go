@@ -5,6 +5,7 @@
 package garden
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -46,9 +47,9 @@ var apiServices = map[string]int32{
 // seedType is the type of the seeds.
 func (g *Garden) seedType() string {
 	if g.options.Foreign {
-		return foreignType
+		return cmp.Or(g.options.SeedType, foreignType)
 	}
-	return ProviderType
+	return cmp.Or(g.options.SeedType, ProviderType)
 }
 
 // dnsType is the type of the DNS records of seeds and shoots.

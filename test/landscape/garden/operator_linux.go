@@ -14,8 +14,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
-// registryAddress is the address of the registry in the network of the garden.
-const registryAddress = "127.0.0.1"
+// registryAddress is the address of the registry in the network of the garden, which pods reach, too.
+const registryAddress = "10.240.0.4"
 
 // serveRegistry serves the registry in the network of the garden.
 func (g *Garden) serveRegistry() error {

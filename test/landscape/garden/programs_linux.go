@@ -43,7 +43,7 @@ var others = map[string]string{
 	apiServerImage: "kube-apiserver", "kube-controller-manager": "kube-controller-manager", "kube-scheduler": "kube-scheduler",
 	"resource-manager": "gardener-resource-manager", "machine-controller-manager": "machine-controller-manager",
 	"snapshot-controller": "snapshot-controller", "local-path-provisioner": "local-path-provisioner",
-	played.EtcdImage: "etcd", played.BackupRestoreImage: "etcd-backup-restore",
+	"operator": gardenerOperator, played.EtcdImage: "etcd", played.BackupRestoreImage: "etcd-backup-restore",
 }
 
 // sidecars are those of Cinder's driver. The driver for vSphere, which has them too, needs volumes that the simulated

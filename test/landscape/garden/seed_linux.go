@@ -60,6 +60,14 @@ func (s *Seed) processes() []*landscape.Process {
 
 // Start starts the seed and gardenlet. StartVirtual must have returned.
 func (s *Seed) Start(ctx context.Context) error {
+	if err := s.startNode(ctx); err != nil {
+		return err
+	}
+	return s.gardenlet.Start()
+}
+
+// startNode starts the cluster with its node and what is played in it.
+func (s *Seed) startNode(ctx context.Context) error {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
@@ -91,7 +99,7 @@ func (s *Seed) Start(ctx context.Context) error {
 	s.operators = &played.Operators{Client: cached, Types: playedTypes, Balancers: s.place.balancers, Log: options.Log}
 	s.operators.Start(ctx)
 	s.group.Go(func() { s.watchShoots(background, cached) })
-	return s.gardenlet.Start()
+	return nil
 }
 
 // cached returns a client that reads from a cache.
