@@ -100,6 +100,9 @@ func (p *picture) make(ctx context.Context, l *lab, path string) error {
 	}
 	command.Env = append(os.Environ(), "PATH="+l.binaries+string(filepath.ListSeparator)+os.Getenv("PATH"), "CLICOLOR_FORCE=1", "NO_COLOR=",
 		"METRICS="+l.metrics)
+	if p.alone {
+		command.Env = append(command.Env, "MAKELEVEL=", "MAKEFLAGS=") // as typed by a user
+	}
 	command.Stderr = l.progress
 	output, err := command.Output()
 	if failed := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &failed) || failed.ExitCode() > 1) {
@@ -107,6 +110,9 @@ func (p *picture) make(ctx context.Context, l *lab, path string) error {
 	}
 	if p.alone {
 		output = settle(output)
+	}
+	if home, err := os.UserHomeDir(); err == nil {
+		output = bytes.ReplaceAll(output, []byte(home+"/"), []byte("~/"))
 	}
 	text := filepath.Join(l.dir, p.name+".ansi")
 	if err := os.WriteFile(text, append([]byte("\x1b[1;36m$\x1b[0m "+p.command+"\n\n"), output...), 0o600); err != nil {
