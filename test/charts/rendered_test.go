@@ -29,7 +29,7 @@ const release = "provider-hybrid"
 
 func objectsOf(m mode) []*unstructured.Unstructured {
 	GinkgoHelper()
-	rendered, err := rendering.Packed(folder(m.chart), release, m.namespace, m.all())
+	rendered, err := rendering.Installed(folder(m.chart), release, m.namespace, m.all())
 	Expect(err).NotTo(HaveOccurred())
 	objects, err := rendering.Objects(rendered)
 	Expect(err).NotTo(HaveOccurred())

@@ -48,21 +48,34 @@ func Chart(name, namespace string, values any) (string, error) {
 	return documents(rendered), nil
 }
 
-// Packed renders the chart in a folder of the sources as Gardener does that installs it: it is packed, and its values are checked.
+// Packed renders the chart in a folder of the sources as Gardener and Helm do that install it: it is packed, and its values are checked.
 func Packed(dir, release, namespace string, values map[string]any) (string, error) {
-	chart, err := pack.Read(dir)
+	rendered, err := renderPacked(dir, release, namespace, values)
 	if err != nil {
 		return "", err
 	}
-	archive, err := chart.Archive()
-	if err != nil {
-		return "", err
-	}
-	rendered, err := renderer().RenderArchive(archive, release, namespace, values)
+	return documents(rendered), nil
+}
+
+// Installed is Packed for a chart that Gardener installs. Unlike Helm, Gardener can lose objects, which is an error.
+func Installed(dir, release, namespace string, values map[string]any) (string, error) {
+	rendered, err := renderPacked(dir, release, namespace, values)
 	if err != nil {
 		return "", err
 	}
 	return documents(rendered), lost(rendered)
+}
+
+func renderPacked(dir, release, namespace string, values map[string]any) (*chartrenderer.RenderedChart, error) {
+	chart, err := pack.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	archive, err := chart.Archive()
+	if err != nil {
+		return nil, err
+	}
+	return renderer().RenderArchive(archive, release, namespace, values)
 }
 
 // lost is an error if Gardener loses an object of a chart: it keeps one of a kind and a name in each file, whatever their namespaces are.
