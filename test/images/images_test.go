@@ -37,8 +37,8 @@ var author = []string{"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com
 func copySources() string {
 	GinkgoHelper()
 	dir := filepath.Join(GinkgoT().TempDir(), "somewhere")
-	for _, part := range []string{"charts", "cmd", "hack/oci", "hack/registration", "hack/tools.mk", "hack/release.sh", "imagevector", "pkg", "example",
-		"CHANGELOG.md", "Makefile", "VERSION", "go.mod", "go.sum"} {
+	for _, part := range []string{"charts", "cmd", "hack/oci", "hack/registration", "hack/tools.mk", "hack/release.sh", "imagevector", "pkg",
+		"example", "CHANGELOG.md", "Makefile", "VERSION", "go.mod", "go.sum"} {
 		from, to := filepath.Join(landscape.Root(), part), filepath.Join(dir, part)
 		info, err := os.Stat(from)
 		Expect(err).NotTo(HaveOccurred())

@@ -83,8 +83,8 @@ var (
 var bounded = []string{"shoot_namespace", "site", "from_site", "to_site", "zone", "machine_type", "pool", "bucket", "backup_entry",
 	"api", "method", "code", "reason", "phase", "state", "kind"}
 
-// ofTargets are the labels that Prometheus Operator gives to targets. A metric with such a label has it as exported_<label>, so that queries
-// for it find that of the target.
+// ofTargets are the labels that Prometheus Operator gives to targets. A metric with such a label has it as exported_<label>, so that
+// queries for it find that of the target.
 var ofTargets = []string{"job", "instance", "namespace", "service", "pod", "container", "endpoint", "node"}
 
 // boundaries are the buckets of how long webhooks take, as Prometheus names them. A webhook has them when it was called.

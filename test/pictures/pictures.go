@@ -14,8 +14,8 @@ type picture struct {
 	before func(context.Context, *lab) error
 	// alone is true if the command starts what it needs itself, and draws on a terminal.
 	alone bool
-	// command is what a user types; without alone in a folder with cloudprofile.yaml, shoot.yaml and secret.yaml of a shoot that exists, another.yaml, a
-	// shoot that does not, and seed.kubeconfig. The variable METRICS has the URL of the extension's metrics.
+	// command is what a user types; without alone in a folder with cloudprofile.yaml, shoot.yaml and secret.yaml of a shoot that exists,
+	// another.yaml, a shoot that does not, and seed.kubeconfig. The variable METRICS has the URL of the extension's metrics.
 	command string
 }
 

@@ -43,7 +43,7 @@ var others = map[string]string{
 	apiServerImage: "kube-apiserver", "kube-controller-manager": "kube-controller-manager", "kube-scheduler": "kube-scheduler",
 	"resource-manager": "gardener-resource-manager", "machine-controller-manager": "machine-controller-manager",
 	"snapshot-controller": "snapshot-controller", "local-path-provisioner": "local-path-provisioner",
-	"operator": gardenerOperator, played.EtcdImage: "etcd", played.BackupRestoreImage: "etcd-backup-restore",
+	played.EtcdImage: "etcd", played.BackupRestoreImage: "etcd-backup-restore",
 }
 
 // sidecars are those of Cinder's driver. The driver for vSphere, which has them too, needs volumes that the simulated
@@ -56,6 +56,8 @@ func (s *Seed) programs() (map[string]kubelet.Program, error) {
 	for image, name := range others {
 		result[image] = kubelet.Program{Path: filepath.Join(landscape.Root(), "hack", "bin", name)}
 	}
+	// The operator of VictoriaMetrics has an image of the same name.
+	result["operator"] = kubelet.Program{Path: filepath.Join(landscape.Root(), "hack", "bin", gardenerOperator), Pods: gardenerOperator + "-"}
 	for _, name := range sidecars {
 		result[name] = kubelet.Program{Path: filepath.Join(landscape.Root(), "hack", "bin", name), Pods: "csi-cinder-controller-"}
 	}

@@ -113,7 +113,8 @@ var _ = suite.Nightly("Images of a release", Ordered, func() {
 		Expect(run(ctx, fmt.Sprintf(`ctr run --detach --net-host --privileged --read-only --rootfs-propagation rshared \
 			--mount type=bind,src=/var/lib/kubelet,dst=/var/lib/kubelet,options=rbind:rshared:rw \
 			--mount type=bind,src=/dev,dst=/dev,options=rbind:rslave:rw --mount type=bind,src=/tmp,dst=/tmp,options=rbind:rw \
-			%s driver /%s --endpoint=tcp://0.0.0.0:%s --provide-controller-service=false 2>&1`, reference(driverImage), driverImage, driverPort))).To(BeEmpty())
+			%s driver /%s --endpoint=tcp://0.0.0.0:%s --provide-controller-service=false 2>&1`,
+			reference(driverImage), driverImage, driverPort))).To(BeEmpty())
 
 		conn, err := grpc.NewClient(net.JoinHostPort(address, driverPort), grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
@@ -173,7 +174,8 @@ var _ = suite.Nightly("Images of a release", Ordered, func() {
 
 	It("should have the tools for other file systems", func(ctx SpecContext) {
 		for _, tool := range []string{"mkfs.ext3", "mkfs.xfs", "mkfs.btrfs", "xfs_repair", "btrfs"} {
-			output := run(ctx, fmt.Sprintf("ctr task exec --exec-id %[1]s driver %[1]s --version 2>&1 || ctr task exec --exec-id %[1]s2 driver %[1]s -V 2>&1", tool))
+			output := run(ctx, fmt.Sprintf(
+				"ctr task exec --exec-id %[1]s driver %[1]s --version 2>&1 || ctr task exec --exec-id %[1]s2 driver %[1]s -V 2>&1", tool))
 			Expect(strings.ToLower(output)).To(MatchRegexp(`(version|mke2fs|v)\s*[0-9]+\.[0-9]+`), tool)
 		}
 	}, NodeTimeout(bootTime))
