@@ -67,6 +67,21 @@ func released() string {
 	return release
 }
 
+// preparePages returns the folder of the release that is installed, the folder for data of gardens, which is locked until the specs end,
+// and an empty registry.
+func preparePages() (release, dir string, images *registry.Registry) {
+	GinkgoHelper()
+	release = released()
+	dir, err := landscape.CacheDir("garden")
+	Expect(err).NotTo(HaveOccurred())
+	unlock, err := lock(dir)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(unlock)
+	images, err = registry.New(GinkgoT().TempDir(), registryHost)
+	Expect(err).NotTo(HaveOccurred())
+	return release, dir, images
+}
+
 // newOperator is an operator with a release in their folder.
 func newOperator(l *lab.Lab, steps *timeline, release string) *operator {
 	GinkgoHelper()
@@ -233,15 +248,12 @@ var _ = suite.Nightly("Pages for operators, followed by the letter", Ordered, fu
 
 	BeforeAll(func(ctx SpecContext) {
 		requirements()
-		release := released()
 		steps.begin()
-		dir, err := landscape.CacheDir("garden")
-		Expect(err).NotTo(HaveOccurred())
-		unlock, err := lock(dir)
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(unlock)
-		images, err = registry.New(GinkgoT().TempDir(), registryHost)
-		Expect(err).NotTo(HaveOccurred())
+		var (
+			release, dir string
+			err          error
+		)
+		release, dir, images = preparePages()
 		l, err = lab.Start(ctx, lab.Options{Dir: dir, Foreign: true, Registry: images, Progress: steps, Log: GinkgoLogr})
 		DeferCleanup(func(ctx SpecContext) {
 			steps.table()

@@ -12,7 +12,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/lab"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/registry"
@@ -30,15 +29,12 @@ var _ = suite.Nightly("Pages for operators with gardener-operator, followed by t
 
 	BeforeAll(func(ctx SpecContext) {
 		requirements("gardener-operator")
-		release := released()
 		steps.begin()
-		dir, err := landscape.CacheDir("garden")
-		Expect(err).NotTo(HaveOccurred())
-		unlock, err := lock(dir)
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(unlock)
-		images, err = registry.New(GinkgoT().TempDir(), registryHost)
-		Expect(err).NotTo(HaveOccurred())
+		var (
+			release, dir string
+			err          error
+		)
+		release, dir, images = preparePages()
 		g, err = garden.New(garden.Options{
 			Dir: filepath.Join(dir, "garden"), Foreign: true, SeedType: garden.ProviderType, Registry: images, Authorities: images.Authority,
 			Log: GinkgoLogr,
