@@ -25,7 +25,7 @@ run "vSphere CSI driver" hack/vsphere-csi.sh
 run "What the pages for operators need" hack/pages.sh
 run "Prometheus" hack/landscape/build.sh prometheus
 LONG_FAULTS=1 HYBRID_STRICT=1 TIER=nightly run "Nightly suites, race detector" hack/test.sh
-run "All specs of suites that a merge needs in part" hack/test.sh ./test/hostile ./test/integration/{ccm,csi,dns,openstack,plan,statichosts,threeplatforms}
+run "All specs of suites that a merge needs in part" hack/test.sh ./test/hostile ./test/images ./test/integration/{ccm,csi,dns,openstack,plan,statichosts,threeplatforms}
 FUZZ_SECONDS="${FUZZ_SECONDS:-900}" run "Fuzzing" hack/fuzz.sh
 run "Demo" hack/demo.sh
 run "Figures" go run ./test/bench -o hack/bin/bench.json
