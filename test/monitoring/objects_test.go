@@ -5,7 +5,6 @@
 package monitoring_test
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -110,25 +109,6 @@ func (m monitored) expressions() []string {
 	return result
 }
 
-// dashboard is what a query is found in.
-type dashboard struct {
-	Title  string `json:"title"`
-	UID    string `json:"uid"`
-	Panels []struct {
-		Title      string  `json:"title"`
-		Datasource *string `json:"datasource"`
-		Targets    []struct {
-			Expr string `json:"expr"`
-		} `json:"targets"`
-	} `json:"panels"`
-	Templating struct {
-		List []struct {
-			Query      string  `json:"query"`
-			Datasource *string `json:"datasource"`
-		} `json:"list"`
-	} `json:"templating"`
-}
-
 // packed is what the chart in a folder has, which Gardener installs.
 func packed(chart string, values map[string]any) monitored {
 	GinkgoHelper()
@@ -181,22 +161,20 @@ func queriesOf(config corev1.ConfigMap) (queries, sources []string) {
 		if !strings.HasPrefix(label, "dashboard.monitoring.gardener.cloud/") {
 			continue
 		}
-		for name, content := range config.Data {
-			d := dashboard{}
-			Expect(json.Unmarshal([]byte(content), &d)).To(Succeed(), name)
-			Expect(d.Title).NotTo(BeEmpty(), name)
-			Expect(d.UID).NotTo(BeEmpty(), name)
+		dashboards, err := rendering.Dashboards(&config)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(dashboards).To(HaveLen(len(config.Data)), config.Name)
+		for _, d := range dashboards {
+			Expect(d.Title).NotTo(BeEmpty(), config.Name)
+			Expect(d.UID).NotTo(BeEmpty(), d.Title)
 			for _, panel := range d.Panels {
 				Expect(panel.Targets).NotTo(BeEmpty(), panel.Title)
 				sources = append(sources, ptr.Deref(panel.Datasource, ""))
-				for _, target := range panel.Targets {
-					queries = append(queries, target.Expr)
-				}
 			}
 			for _, variable := range d.Templating.List {
-				queries = append(queries, variable.Query)
 				sources = append(sources, ptr.Deref(variable.Datasource, ""))
 			}
+			queries = append(queries, d.Queries()...)
 		}
 	}
 	return queries, sources

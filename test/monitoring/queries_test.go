@@ -5,16 +5,15 @@
 package monitoring_test
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/VictoriaMetrics/metricsql"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-)
+	corev1 "k8s.io/api/core/v1"
 
-// labelValues is the query of a dashboard's variable, which is none of Prometheus: its first argument is.
-var labelValues = regexp.MustCompile(`^label_values\((.+),\s*\w+\)$`)
+	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+)
 
 // overTime are the functions of PromQL that need a range. The parser, which knows more than PromQL, has one for them if there is none.
 var overTime = map[string]bool{"rate": true, "increase": true, "max_over_time": true, "min_over_time": true, "avg_over_time": true,
@@ -34,9 +33,6 @@ type series struct {
 // seriesOf are what a query reads. A query that Prometheus would not understand is a failure.
 func seriesOf(query string) []series {
 	GinkgoHelper()
-	if match := labelValues.FindStringSubmatch(query); match != nil {
-		query = match[1]
-	}
 	parsed, err := metricsql.Parse(strings.ReplaceAll(query, "$__rate_interval", "5m")) // as dashboards do
 	Expect(err).NotTo(HaveOccurred(), query)
 	var all []series
@@ -81,7 +77,6 @@ var _ = DescribeTable("Queries",
 		`sum by (site) (rate(hybrid_requests{job=~"a|b",site=~"$site"}[$__rate_interval])) / on (site) group_left hybrid_machines`,
 		series{metric: "hybrid_requests", jobs: []string{"a", "b"}}, series{metric: "hybrid_machines"}),
 	Entry("of all jobs but one", `up{job!="a"}`, series{metric: "up"}),
-	Entry("of a dashboard's variable", `label_values(hybrid_machines, site)`, series{metric: "hybrid_machines"}),
 )
 
 var _ = DescribeTable("Queries that Prometheus does not understand",
@@ -94,3 +89,13 @@ var _ = DescribeTable("Queries that Prometheus does not understand",
 	Entry("no range", `rate(up)`),
 	Entry("operators", `up === 0`),
 )
+
+var _ = Describe("A dashboard", func() {
+	It("should have the queries of its panels, and those in its variables", func() {
+		dashboards, err := rendering.Dashboards(&corev1.ConfigMap{Data: map[string]string{"some.json": `{
+			"panels": [{"targets": [{"expr": "hybrid_sites"}]}], "templating": {"list": [{"query": "label_values(hybrid_machines, site)"}]}}`}})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(dashboards).To(HaveLen(1))
+		Expect(dashboards[0].Queries()).To(Equal([]string{"hybrid_sites", "hybrid_machines"}))
+	})
+})

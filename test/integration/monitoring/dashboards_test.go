@@ -5,7 +5,6 @@
 package monitoring_test
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 	"time"
@@ -15,10 +14,9 @@ import (
 	prometheusv1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 	corev1 "k8s.io/api/core/v1"
-)
 
-// labelValues is the query of a dashboard's variable, whose first argument is a query of Prometheus.
-var labelValues = regexp.MustCompile(`^label_values\((.+),\s*\w+\)$`)
+	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+)
 
 // variables are what Plutono replaces in queries.
 var variables = strings.NewReplacer("$__rate_interval", "10s", "$site", ".*", "$shoot", ".*")
@@ -28,32 +26,11 @@ func queriesOf(configs []*corev1.ConfigMap) []string {
 	GinkgoHelper()
 	var queries []string
 	for _, config := range configs {
-		for name, content := range config.Data {
-			var dashboard struct {
-				Panels []struct {
-					Targets []struct {
-						Expr string `json:"expr"`
-					} `json:"targets"`
-				} `json:"panels"`
-				Templating struct {
-					List []struct {
-						Query string `json:"query"`
-					} `json:"list"`
-				} `json:"templating"`
-			}
-			if !strings.HasSuffix(name, ".json") {
-				continue
-			}
-			Expect(json.Unmarshal([]byte(content), &dashboard)).To(Succeed(), name)
-			for _, panel := range dashboard.Panels {
-				for _, target := range panel.Targets {
-					queries = append(queries, variables.Replace(target.Expr))
-				}
-			}
-			for _, variable := range dashboard.Templating.List {
-				match := labelValues.FindStringSubmatch(variable.Query)
-				Expect(match).NotTo(BeNil(), variable.Query)
-				queries = append(queries, match[1])
+		dashboards, err := rendering.Dashboards(config)
+		Expect(err).NotTo(HaveOccurred())
+		for _, dashboard := range dashboards {
+			for _, query := range dashboard.Queries() {
+				queries = append(queries, variables.Replace(query))
 			}
 		}
 	}
