@@ -35,6 +35,19 @@ func Nightly(text string, args ...any) bool {
 	return !ForMerge() && ginkgo.Describe(text, append(args, ginkgo.Offset(1))...)
 }
 
+// NightlyIt is Ginkgo's It for a spec that takes too long for each merge.
+func NightlyIt(text string, args ...any) bool {
+	return !ForMerge() && ginkgo.It(text, append(args, ginkgo.Offset(1))...)
+}
+
+// NightlyEntries returns the entries of a table that take too long for each merge, or nil if the suite runs for one.
+func NightlyEntries(entries ...ginkgo.TableEntry) []ginkgo.TableEntry {
+	if ForMerge() {
+		return nil
+	}
+	return entries
+}
+
 // Run runs the specs of a package.
 func Run(t *testing.T, name string) {
 	t.Helper()

@@ -22,6 +22,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 // comesAbout limits what has only to happen in the end. It is generous: all sites answer slowly on a busy machine.
@@ -274,7 +275,7 @@ var _ = Describe("Nodes", func() {
 			initialized(ctx, broken, comesAbout)
 			Expect(m.process.Check()).To(Succeed())
 		},
-		Entry("that hangs for 60 s", "hangs", hang, heal, SpecTimeout(12*time.Minute)),
+		suite.NightlyEntries(Entry("that hangs for 60 s", "hangs", hang, heal, SpecTimeout(12*time.Minute))),
 		Entry("that is down", "down", func(p *countproxy.Proxy) error { return p.TakeDown("nova") },
 			func(p *countproxy.Proxy) error { return p.BringUp("nova") }, SpecTimeout(12*time.Minute)),
 	)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 const (
@@ -223,7 +224,7 @@ var _ = Describe("Services", Ordered, func() {
 		Expect(m.process.Check()).To(Succeed())
 	}, SpecTimeout(8*time.Minute))
 
-	It("should be served if they are older than the process", func(ctx SpecContext) {
+	suite.NightlyIt("should be served if they are older than the process", func(ctx SpecContext) {
 		m.process.Stop(ctx)
 		create(ctx, "early", class(anotherSite))
 		Expect(m.process.Start()).To(Succeed())

@@ -16,6 +16,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/nameserver"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 const (
@@ -142,7 +143,7 @@ var _ = Describe("DNSRecords", func() {
 		Expect(plain.answers(ctx, "y.deep", dns.TypeTXT).Values).To(ConsistOf(`"here"`))
 	}, SpecTimeout(limit))
 
-	It("should find a zone of Designate again that was deleted and made anew", func(ctx SpecContext) {
+	suite.NightlyIt("should find a zone of Designate again that was deleted and made anew", func(ctx SpecContext) {
 		zone := "anew-" + run + ".example.test"
 		id, err := designate.MakeZone(ctx, zone)
 		Expect(err).NotTo(HaveOccurred())

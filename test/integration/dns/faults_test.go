@@ -205,7 +205,7 @@ var _ = Describe("Faults", func() {
 
 var _ = Describe("Many DNSRecords", func() {
 	DescribeTable("should be written and removed", many,
-		Entry("40 in Designate", cloud, 40, SpecTimeout(10*time.Minute)),
+		suite.NightlyEntries(Entry("40 in Designate", cloud, 40, SpecTimeout(10*time.Minute))),
 		Entry("100 by dynamic updates", plain, 100, SpecTimeout(10*time.Minute)),
 	)
 	suite.Nightly("of a large landscape", func() {

@@ -19,6 +19,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/nameserver"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 const tarpits = 50
@@ -122,7 +123,8 @@ var _ = Describe("Tarpits", func() {
 		Entry("silent ones", plain.kind, func(*atomic.Bool) map[string]string {
 			return map[string]string{"server": silent(), "tsigKeyName": nameserver.Writer.Name, "tsigSecret": nameserver.Writer.Secret}
 		}, SpecTimeout(limit)),
-		Entry("late ones", cloud.kind, func(*atomic.Bool) map[string]string { return keystoneKeys(late()) }, SpecTimeout(limit)),
+		suite.NightlyEntries(
+			Entry("late ones", cloud.kind, func(*atomic.Bool) map[string]string { return keystoneKeys(late()) }, SpecTimeout(limit))),
 		Entry("unready ones", cloud.kind, func(over *atomic.Bool) map[string]string { return keystoneKeys(unready(over)) }, SpecTimeout(limit)),
 	)
 })

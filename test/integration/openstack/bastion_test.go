@@ -26,6 +26,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 var _ = Describe("Bastion", func() {
@@ -208,7 +209,7 @@ var _ = Describe("Bastion", func() {
 		Expect(part.Delete(ctx, s, name)).To(Succeed())
 	}, NodeTimeout(5*time.Minute))
 
-	It("should lose nothing if a call ends after any of its requests", func(ctx SpecContext) {
+	suite.NightlyIt("should lose nothing if a call ends after any of its requests", func(ctx SpecContext) {
 		run := func(what string, operation func(ctx context.Context, part platform.Bastions) error) {
 			GinkgoHelper()
 			disturbed(ctx, what, "/(servers|ports|floatingips|security-groups|security-group-rules)(/[^/]+)?$",
@@ -228,7 +229,7 @@ var _ = Describe("Bastion", func() {
 		Expect(left(ctx)).To(BeEmpty())
 	}, NodeTimeout(8*time.Minute))
 
-	It("should be replaced if its server is deleted or fails", func(ctx SpecContext) {
+	suite.NightlyIt("should be replaced if its server is deleted or fails", func(ctx SpecContext) {
 		running(ctx, request("203.0.113.0/24"))
 		first := serversOf(ctx)
 		Expect(servers.Delete(ctx, made.compute, first[0].ID).ExtractErr()).To(Succeed())
@@ -249,7 +250,7 @@ var _ = Describe("Bastion", func() {
 		Expect(part.Delete(ctx, s, name)).To(Succeed())
 	}, NodeTimeout(5*time.Minute))
 
-	It("should not block the deletion of the infrastructure, whatever is left of it", func(ctx SpecContext) {
+	suite.NightlyIt("should not block the deletion of the infrastructure, whatever is left of it", func(ctx SpecContext) {
 		created := running(ctx, request("203.0.113.0/24"))
 		Expect(admit(ctx, created.NodeAddresses...)).To(Succeed())
 		other := request("203.0.113.0/24")
@@ -269,7 +270,7 @@ var _ = Describe("Bastion", func() {
 		Expect(part.Delete(ctx, s, name)).To(Succeed(), "after the infrastructure")
 	}, NodeTimeout(5*time.Minute))
 
-	It("should not change a given security group", func(ctx SpecContext) {
+	suite.NightlyIt("should not change a given security group", func(ctx SpecContext) {
 		s.State.OpenStack.SecurityGroup.Managed = false
 		err := admit(ctx, netip.MustParseAddr("10.250.0.9"))
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassConfiguration))
@@ -279,7 +280,7 @@ var _ = Describe("Bastion", func() {
 		s.State.OpenStack.SecurityGroup.Managed = true
 	})
 
-	It("should report what the site refuses", func(ctx SpecContext) {
+	suite.NightlyIt("should report what the site refuses", func(ctx SpecContext) {
 		Expect(proxy.SetFaults(countproxy.Fault{Method: "POST", Path: "/servers$", Action: countproxy.ActionStatus,
 			Status: http.StatusForbidden})).To(Succeed())
 		_, err := part.Ensure(ctx, request("203.0.113.0/24"))

@@ -165,7 +165,7 @@ var _ = Describe("Exposure", func() {
 		Expect(part.Delete(ctx, s)).To(Succeed(), "again")
 	}, NodeTimeout(8*time.Minute))
 
-	It("should not block the deletion of the infrastructure, whatever is left of it", func(ctx SpecContext) {
+	suite.NightlyIt("should not block the deletion of the infrastructure, whatever is left of it", func(ctx SpecContext) {
 		address, err := part.Ensure(ctx, request("10.250.0.10"))
 		Expect(err).NotTo(HaveOccurred())
 

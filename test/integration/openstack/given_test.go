@@ -23,6 +23,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 // givenObjects are what somebody brings along.
@@ -79,14 +80,14 @@ var _ = Describe("Given objects", func() {
 		Expect(given.bodies(ctx, cloud)).To(Equal(before))
 	})
 
-	It("should be the same after a deletion that took away the interface that was added", func(ctx SpecContext) {
+	suite.NightlyIt("should be the same after a deletion that took away the interface that was added", func(ctx SpecContext) {
 		before := given.bodies(ctx, cloud, counters...)
 		useAll()
 		roundTrip(ctx)
 		Expect(given.bodies(ctx, cloud, counters...)).To(Equal(before))
 	})
 
-	It("should be the same after a deletion with a lost state", func(ctx SpecContext) {
+	suite.NightlyIt("should be the same after a deletion with a lost state", func(ctx SpecContext) {
 		_, err := routers.AddInterface(ctx, cloud, given.router, routers.AddInterfaceOpts{SubnetID: given.subnet}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		before := given.bodies(ctx, cloud)
@@ -98,7 +99,7 @@ var _ = Describe("Given objects", func() {
 		Expect(given.bodies(ctx, cloud)).To(Equal(before))
 	})
 
-	It("should be the same if only some of them are used", func(ctx SpecContext) {
+	suite.NightlyIt("should be the same if only some of them are used", func(ctx SpecContext) {
 		Expect(subnets.Delete(ctx, cloud, given.subnet).ExtractErr()).To(Succeed())
 		given.subnet = ""
 		s.Config.OpenStack = &v1alpha1.OpenStackInfrastructure{

@@ -24,6 +24,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ6rTGQzUbvFOdK0fEvhOE3uJBVBnN1ZKsiWXAtKhVDp shoot"
@@ -234,7 +235,7 @@ var _ = Describe("Infrastructure", func() {
 		Expect(inspector.Objects(ctx, shoot)).To(BeEmpty())
 	})
 
-	It("should make a subnet of the whole stretched network whose pool is the site's part of it", func(ctx SpecContext) {
+	suite.NightlyIt("should make a subnet of the whole stretched network whose pool is the site's part of it", func(ctx SpecContext) {
 		given, err := networks.Create(ctx, networkService(ctx), networks.CreateOpts{Name: "stretched"}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {

@@ -23,6 +23,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 var _ = Describe("What Services leave behind", func() {
@@ -81,7 +82,7 @@ var _ = Describe("What Services leave behind", func() {
 	}
 	ourRoute := routers.Route{DestinationCIDR: "100.96.1.0/24", NextHop: "10.250.0.9"}
 
-	It("should go with the shoot", func(ctx SpecContext) {
+	suite.NightlyIt("should go with the shoot", func(ctx SpecContext) {
 		balancer := ccm.active(ctx, ccm.loadBalancer(ctx, shoot, "web", status.SubnetID).ID)
 		attached := ccm.floatingIP(ctx, shoot, status.FloatingNetworkID, balancer.VipPortID)
 		detached := ccm.floatingIP(ctx, shoot, status.FloatingNetworkID, "")
@@ -102,7 +103,7 @@ var _ = Describe("What Services leave behind", func() {
 		Expect(hasSecurityGroup(ctx, othersGroup.ID)).To(BeTrue())
 	})
 
-	It("should go from given objects, which stay as they were with what others have there", func(ctx SpecContext) {
+	suite.NightlyIt("should go from given objects, which stay as they were with what others have there", func(ctx SpecContext) {
 		given := newSite(shoot)
 		given.Name, given.Config.Name, given.Profile.Name = "given", "given", "given"
 		given.SSHPublicKey = nil
@@ -176,7 +177,7 @@ var _ = Describe("What Services leave behind", func() {
 		Expect(hasSecurityGroup(ctx, group.ID)).To(BeFalse())
 	})
 
-	It("should not be looked for on a site without a load balancing service", func(ctx SpecContext) {
+	suite.NightlyIt("should not be looked for on a site without a load balancing service", func(ctx SpecContext) {
 		own := newProject(ctx, "member")
 		own.hide(ctx, "load-balancer")
 		without := newSite(shootName())
@@ -195,7 +196,7 @@ var _ = Describe("What Services leave behind", func() {
 		Expect(part.Orphans(ctx, without)).To(BeEmpty())
 	})
 
-	It("should be reported if it is there and the credentials may not see it", func(ctx SpecContext) {
+	suite.NightlyIt("should be reported if it is there and the credentials may not see it", func(ctx SpecContext) {
 		ccm.active(ctx, ccm.loadBalancer(ctx, shoot, "web", status.SubnetID).ID)
 		Expect(proxy.SetFaults(countproxy.Fault{Service: "octavia", Path: "/lbaas/", Action: countproxy.ActionStatus,
 			Status: http.StatusForbidden})).To(Succeed())
@@ -204,7 +205,7 @@ var _ = Describe("What Services leave behind", func() {
 		Expect(err).To(MatchError(ContainSubstring("subnet " + status.SubnetID + " has ports of load balancers")))
 	})
 
-	It("should go although each request for it fails once, or its answer is lost", func(ctx SpecContext) {
+	suite.NightlyIt("should go although each request for it fails once, or its answer is lost", func(ctx SpecContext) {
 		balancer := ccm.active(ctx, ccm.loadBalancer(ctx, shoot, "web", status.SubnetID).ID)
 		ccm.floatingIP(ctx, shoot, status.FloatingNetworkID, balancer.VipPortID)
 		setRoutes(ctx, status.RouterID, ourRoute)

@@ -18,6 +18,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 var _ = Describe("Floating IPs of machines", Ordered, func() {
@@ -95,12 +96,14 @@ var _ = Describe("Floating IPs of machines", Ordered, func() {
 		Expect(part.Delete(ctx, r)).To(Succeed())
 		Expect(addresses(ctx, r.Name)).To(BeEmpty())
 	},
-		Entry("refused", countproxy.Fault{Method: "POST", Path: "/floatingips$", Action: countproxy.ActionStatus, Status: 503}),
 		Entry("created, answer lost", countproxy.Fault{Method: "POST", Path: "/floatingips$", After: true, Action: countproxy.ActionReset}),
-		Entry("server refused", countproxy.Fault{Method: "POST", Path: "/servers$", Action: countproxy.ActionStatus, Status: 503}),
+		suite.NightlyEntries(
+			Entry("refused", countproxy.Fault{Method: "POST", Path: "/floatingips$", Action: countproxy.ActionStatus, Status: 503}),
+			Entry("server refused", countproxy.Fault{Method: "POST", Path: "/servers$", Action: countproxy.ActionStatus, Status: 503}),
+		),
 	)
 
-	It("should go with the machine if its class no longer has them, also at the next attempt", func(ctx SpecContext) {
+	suite.NightlyIt("should go with the machine if its class no longer has them, also at the next attempt", func(ctx SpecContext) {
 		without := *spec
 		without.OpenStack = spec.OpenStack.DeepCopy()
 		without.OpenStack.FloatingNetworkID, without.OpenStack.FloatingSubnetID = "", ""
@@ -124,7 +127,7 @@ var _ = Describe("Floating IPs of machines", Ordered, func() {
 		}
 	})
 
-	It("should go at the next attempt if the deletion was interrupted, and take no other machine's", func(ctx SpecContext) {
+	suite.NightlyIt("should go at the next attempt if the deletion was interrupted, and take no other machine's", func(ctx SpecContext) {
 		r, other := request("late"), request("late-2")
 		created, err := part.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())
@@ -143,7 +146,7 @@ var _ = Describe("Floating IPs of machines", Ordered, func() {
 		Expect(addresses(ctx, other.Name)).To(ConsistOf(HaveField("PortID", Not(BeEmpty()))))
 	})
 
-	It("should be named as orphans, and be deleted with the shoot, when their machines are gone", func(ctx SpecContext) {
+	suite.NightlyIt("should be named as orphans, and be deleted with the shoot, when their machines are gone", func(ctx SpecContext) {
 		r := request("orphan")
 		left, err := floatingips.Create(ctx, networkService(ctx), floatingips.CreateOpts{FloatingNetworkID: spec.OpenStack.FloatingNetworkID,
 			Description: o.MachineDescription(r.Name)}).Extract()

@@ -24,6 +24,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 var _ = Describe("Disks and hosts of machines", Ordered, func() {
@@ -135,13 +136,15 @@ var _ = Describe("Disks and hosts of machines", Ordered, func() {
 			}
 		},
 		Entry("a volume to boot from", "root", &v1alpha1.OpenStackRootDisk{Type: "fake-ssd", Size: 1}, nil),
-		Entry("the flavor's disk and data disks", "data", nil,
-			[]v1alpha1.OpenStackDataDisk{{Name: "a", Type: "fake-ssd", Size: 1}, {Name: "b", Type: "fake-ssd", Size: 2}}),
-		Entry("only volumes", "volumes", &v1alpha1.OpenStackRootDisk{Type: "fake-ssd", Size: 1},
-			[]v1alpha1.OpenStackDataDisk{{Name: "a", Type: "fake-ssd", Size: 2}}),
+		suite.NightlyEntries(
+			Entry("the flavor's disk and data disks", "data", nil,
+				[]v1alpha1.OpenStackDataDisk{{Name: "a", Type: "fake-ssd", Size: 1}, {Name: "b", Type: "fake-ssd", Size: 2}}),
+			Entry("only volumes", "volumes", &v1alpha1.OpenStackRootDisk{Type: "fake-ssd", Size: 1},
+				[]v1alpha1.OpenStackDataDisk{{Name: "a", Type: "fake-ssd", Size: 2}}),
+		),
 	)
 
-	It("should not lose a volume that the volume service does not delete with its server", func(ctx SpecContext) {
+	suite.NightlyIt("should not lose a volume that the volume service does not delete with its server", func(ctx SpecContext) {
 		r := request("left")
 		r.Spec.OpenStack.RootDisk = &v1alpha1.OpenStackRootDisk{Type: "fake-ssd", Size: 1}
 		created, err := part.Create(ctx, r)
@@ -216,7 +219,7 @@ var _ = Describe("Disks and hosts of machines", Ordered, func() {
 		Expect(portsOf(ctx, r.Name)).To(BeEmpty())
 	})
 
-	It("should lose nothing while the credentials are refused, and go on by itself", func(ctx SpecContext) {
+	suite.NightlyIt("should lose nothing while the credentials are refused, and go on by itself", func(ctx SpecContext) {
 		r := request("refused")
 		created, err := part.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())

@@ -21,6 +21,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 var _ = Describe("Machines", Ordered, func() {
@@ -168,7 +169,7 @@ var _ = Describe("Machines", Ordered, func() {
 		Expect(portsOf(ctx, r.Name)).To(ConsistOf(HaveField("ID", foreign.ID)))
 	})
 
-	It("should leave the port to the other one of two servers that a machine got", func(ctx SpecContext) {
+	suite.NightlyIt("should leave the port to the other one of two servers that a machine got", func(ctx SpecContext) {
 		r := request("twice")
 		created, err := part.Create(ctx, r)
 		Expect(err).NotTo(HaveOccurred())

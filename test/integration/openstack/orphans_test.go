@@ -25,6 +25,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/servergroup"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 var _ = Describe("Orphans", func() {
@@ -99,7 +100,7 @@ var _ = Describe("Orphans", func() {
 		Expect(part.Orphans(ctx, s)).To(ConsistOf(orphan("volume", volume.ID)))
 	})
 
-	It("should be found without state, and by the state alone", func(ctx SpecContext) {
+	suite.NightlyIt("should be found without state, and by the state alone", func(ctx SpecContext) {
 		state, config, profile, network := s.State, s.Config, s.Profile, s.Network
 		s.State = nil
 		Expect(part.Orphans(ctx, s)).To(ConsistOf(infrastructureOrphans()...))
@@ -123,7 +124,7 @@ var _ = Describe("Orphans", func() {
 		Expect(part.Orphans(ctx, given)).To(BeEmpty())
 	})
 
-	It("should be listed as far as possible", func(ctx SpecContext) {
+	suite.NightlyIt("should be listed as far as possible", func(ctx SpecContext) {
 		Expect(proxy.SetFaults(
 			countproxy.Fault{Service: "cinder", Action: countproxy.ActionStatus, Status: http.StatusServiceUnavailable},
 			countproxy.Fault{Service: "octavia", Action: countproxy.ActionStatus, Status: http.StatusForbidden},

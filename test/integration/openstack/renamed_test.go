@@ -25,6 +25,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/owner"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/countproxy"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 var _ = Describe("Machines that somebody changed", Ordered, func() {
@@ -120,7 +121,7 @@ var _ = Describe("Machines that somebody changed", Ordered, func() {
 			Expect(exists(ctx, id)).To(BeFalse())
 			Expect(portsOf(ctx, r.Name)).To(BeEmpty())
 		},
-		Entry("as another machine of the shoot", "<shoot>-renamed-by-admin"),
+		suite.NightlyEntries(Entry("as another machine of the shoot", "<shoot>-renamed-by-admin")),
 		Entry("as nothing of the shoot", outside),
 	)
 
@@ -133,7 +134,7 @@ var _ = Describe("Machines that somebody changed", Ordered, func() {
 		Expect(portsOf(ctx, r.Name)).To(BeEmpty())
 	})
 
-	It("should not be listed under a name that they do not have if they are of version 0.1", func(ctx SpecContext) {
+	suite.NightlyIt("should not be listed under a name that they do not have if they are of version 0.1", func(ctx SpecContext) {
 		r := request("old")
 		id := create(ctx, &r)
 		unmark(ctx, id)
@@ -149,7 +150,7 @@ var _ = Describe("Machines that somebody changed", Ordered, func() {
 		Expect(exists(ctx, id)).To(BeFalse())
 	})
 
-	It("should be found when they are switched off", func(ctx SpecContext) {
+	suite.NightlyIt("should be found when they are switched off", func(ctx SpecContext) {
 		r := request("off")
 		id := create(ctx, &r)
 		Expect(servers.Stop(ctx, compute, id).ExtractErr()).To(Succeed())
@@ -164,7 +165,7 @@ var _ = Describe("Machines that somebody changed", Ordered, func() {
 		Expect(exists(ctx, id)).To(BeFalse())
 	})
 
-	It("should take a port with them that was made after its answer was given up", func(ctx SpecContext) {
+	suite.NightlyIt("should take a port with them that was made after its answer was given up", func(ctx SpecContext) {
 		r := request("late")
 		process := machines.New(newSessions())
 		Expect(proxy.SetFaults(countproxy.Fault{Method: "POST", Path: "/ports$", Times: 1, Action: countproxy.ActionStatus,
@@ -185,7 +186,7 @@ var _ = Describe("Machines that somebody changed", Ordered, func() {
 	})
 })
 
-var _ = Describe("Key pairs of shoots and sites whose names make the same name", func() {
+var _ = suite.Nightly("Key pairs of shoots and sites whose names make the same name", func() {
 	It("should not be deleted with each other", func(ctx SpecContext) {
 		shoot := shootName()
 		network := infrastructure.New(newSessions())

@@ -22,6 +22,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/preflight"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 // shells run the script: one with the tools of Debian, one with nothing but BusyBox, whose ping cannot measure an MTU and whose tools
@@ -161,7 +162,7 @@ var _ = Describe("Probe", Ordered, func() {
 		Expect(found["pair"]).To(HaveKeyWithValue("pair-path-mtu", platform.Failed))
 	})
 
-	It("should find a route that is missing", func(ctx SpecContext) {
+	suite.NightlyIt("should find a route that is missing", func(ctx SpecContext) {
 		Expect(l.router.IP("route add unreachable 10.0.2.9/32")).To(Succeed())
 		DeferCleanup(l.router.IP, "route del unreachable 10.0.2.9/32")
 		for _, name := range []string{"dash", "BusyBox"} {

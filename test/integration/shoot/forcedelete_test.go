@@ -15,9 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
-var _ = Describe("Force deletion with a site that refuses the credentials", Ordered, func() {
+var _ = suite.Nightly("Force deletion with a site that refuses the credentials", Ordered, func() {
 	const finalizer = "test.example.com/look-at-it"
 
 	It("should clean up the other site, list what is left, and succeed", func(ctx SpecContext) {

@@ -28,6 +28,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 var _ = Describe("A pool with all that an OpenStack site can give it", Ordered, func() {
@@ -160,7 +161,7 @@ var _ = Describe("A pool with all that an OpenStack site can give it", Ordered, 
 		Expect(only(ctx)).To(Equal(firstServer))
 	}, SpecTimeout(6*time.Minute))
 
-	It("should be rolled by another policy, and the old group go with the old server", func(ctx SpecContext) {
+	suite.NightlyIt("should be rolled by another policy, and the old group go with the old server", func(ctx SpecContext) {
 		Expect(change(ctx, func(w *extensionsv1alpha1.Worker) {
 			pool(w, "single").ProviderConfig = settings("soft-affinity", "second")
 		})).To(Equal(succeeded))

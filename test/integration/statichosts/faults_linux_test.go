@@ -19,6 +19,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/static/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/statichosts"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 const small = "#!/bin/sh\necho TOKEN >/opt/token\nmkdir -p /var/lib/kubelet\nsystemd-run --quiet --unit left sleep infinity\n"
@@ -169,7 +170,7 @@ var _ = Describe("Faults", func() {
 		expectNoSecret(ctx, drain(hosts)...)
 	}, NodeTimeout(3*cycle))
 
-	It("should keep a host whose release hangs, until somebody has mended it", func(ctx SpecContext) {
+	suite.NightlyIt("should keep a host whose release hangs, until somebody has mended it", func(ctx SpecContext) {
 		const namespace = "slow"
 		Expect(inventory.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 		startOperator(ctx, namespace, "--release-timeout=30s")
@@ -209,7 +210,7 @@ var _ = Describe("Faults", func() {
 		expectNoSecret(ctx, h)
 	}, NodeTimeout(4*cycle))
 
-	It("should end right if connections are cut wherever they are", func(ctx SpecContext) {
+	suite.NightlyIt("should end right if connections are cut wherever they are", func(ctx SpecContext) {
 		hosts := make(chan *statichosts.Host, 32)
 		var cuts []func()
 		for _, n := range []int{2, 5, 7, 8, 9, 10} {
@@ -236,7 +237,7 @@ var _ = Describe("Faults", func() {
 		expectNoSecret(ctx, drain(hosts)...)
 	}, NodeTimeout(4*cycle))
 
-	It("should end right if the operator is killed after each of its writes", func(ctx SpecContext) {
+	suite.NightlyIt("should end right if the operator is killed after each of its writes", func(ctx SpecContext) {
 		const namespace = "crash"
 		Expect(inventory.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 		k := newKiller(newOperator(namespace))

@@ -19,12 +19,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 func slowSpecs() {
 	// The hosts take longer than machine-controller-manager would wait by default, and much less than the sites say: the proportions
 	// are those of a host that needs 40 minutes where the default is 20 and the site says 60.
-	It("should wait for slow hosts as long as the site says, and call it no failure", func(ctx SpecContext) {
+	suite.NightlyIt("should wait for slow hosts as long as the site says, and call it no failure", func(ctx SpecContext) {
 		const pause = creationTimeout + 20*time.Second
 		before := specs.Identities(ctx, mixed(), "")
 		inventory.Metal3.Pause()

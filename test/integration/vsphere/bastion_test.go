@@ -28,6 +28,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 var _ = Describe("Bastion", func() {
@@ -166,7 +167,7 @@ var _ = Describe("Bastion", func() {
 		Expect(part.Delete(ctx, s, name)).To(Succeed(), "after the infrastructure")
 	}, NodeTimeout(3*time.Minute))
 
-	It("should lose nothing if the process is killed after any write", func(ctx SpecContext) {
+	suite.NightlyIt("should lose nothing if the process is killed after any write", func(ctx SpecContext) {
 		var table []string
 		parts := map[*life]platform.Bastions{}
 		at := func(l *life) platform.Bastions {

@@ -31,6 +31,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/infrastructure"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 // life is how a process reaches the vCenter until it is killed: from then on nothing that it sends arrives, and no answer reaches it.
@@ -147,7 +148,7 @@ func through(ctx context.Context, kill int, do func(context.Context, *life) erro
 	}
 }
 
-var _ = Describe("A process that is killed after a write to the vCenter", func() {
+var _ = suite.Nightly("A process that is killed after a write to the vCenter", func() {
 	// matrix creates and deletes, with a kill after each write in turn, and compares what is there with what is there without a kill.
 	matrix := func(ctx SpecContext, create, remove func(context.Context, *life) error, there func(context.Context) []string) {
 		GinkgoHelper()

@@ -27,6 +27,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 var _ = Describe("The driver with the controllers of machine-controller-manager", Ordered, func() {
@@ -225,7 +226,7 @@ var _ = Describe("The driver with the controllers of machine-controller-manager"
 			Expect(there()).To(BeEmpty())
 		}, SpecTimeout(8*time.Minute))
 
-	It("should come to the same if its process is killed right after one of its writes", func(ctx SpecContext) {
+	suite.NightlyIt("should come to the same if its process is killed right after one of its writes", func(ctx SpecContext) {
 		var table []string
 		defer func() { AddReportEntry("crash matrix", strings.Join(table, "\n"), ReportEntryVisibilityAlways) }()
 		restarted := make(chan error, 1)

@@ -20,6 +20,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 var _ = Describe("Machines", func() {
@@ -266,7 +267,7 @@ var _ = Describe("Machines", func() {
 			Expect(place.vms(ctx, spec)).To(BeZero())
 		}, NodeTimeout(4*time.Minute))
 
-	It("should not try again what fails when the machine shall be deleted", func(ctx SpecContext) {
+	suite.NightlyIt("should not try again what fails when the machine shall be deleted", func(ctx SpecContext) {
 		r := request("unwanted")
 		disturb(ctx,
 			control.Settings{Task: 15 * time.Second, Faults: []control.Fault{{Method: "CloneVM_Task", Type: "HostCommunication", InTask: true}}})
@@ -341,7 +342,7 @@ var _ = Describe("Machines", func() {
 		Expect(part.Delete(ctx, gone)).To(Succeed())
 	})
 
-	It("should make a machine anew whose creation the vCenter accepted too late and that then failed", func(ctx SpecContext) {
+	suite.NightlyIt("should make a machine anew whose creation the vCenter accepted too late and that then failed", func(ctx SpecContext) {
 		_, err := part.Create(ctx, request("first"))
 		Expect(err).NotTo(HaveOccurred(), "the next one only has to be cloned")
 
@@ -365,7 +366,7 @@ var _ = Describe("Machines", func() {
 		expectComplete(ctx, r)
 	}, NodeTimeout(4*time.Minute))
 
-	It("should try a creation again that the vCenter accepted too late, once the machine was taken for one that exists",
+	suite.NightlyIt("should try a creation again that the vCenter accepted too late, once the machine was taken for one that exists",
 		func(ctx SpecContext) {
 			_, err := part.Create(ctx, request("first"))
 			Expect(err).NotTo(HaveOccurred(), "the next one only has to be cloned")

@@ -21,6 +21,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/nodes"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 var _ = Describe("Virtual machines that somebody changed", func() {
@@ -244,7 +245,7 @@ var _ = Describe("Virtual machines that somebody changed", func() {
 		Expect(place.files(ctx, request("m").Name)).To(BeEmpty())
 	})
 
-	It("should keep no worker while they take long to be deleted", func(ctx SpecContext) {
+	suite.NightlyIt("should keep no worker while they take long to be deleted", func(ctx SpecContext) {
 		r, vm := create(ctx, "m")
 		disturb(ctx, control.Settings{Task: 15 * time.Second})
 		start := time.Now()

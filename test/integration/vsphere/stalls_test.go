@@ -22,9 +22,10 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/control"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
-var _ = Describe("A vCenter that answers, and whose tasks take long", func() {
+var _ = suite.Nightly("A vCenter that answers, and whose tasks take long", func() {
 	It("should not be taken for one that has stalled, however many machines are deleted", func(ctx SpecContext) {
 		place := newBed(ctx)
 		spec := place.spec(ctx, "DC0_C0")
