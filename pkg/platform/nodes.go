@@ -69,6 +69,8 @@ type NodeMachine struct {
 	Zones []string
 	// Addresses are the addresses of the machine.
 	Addresses []corev1.NodeAddress
+	// Birth is when the machine was powered and provisioned, as far as the site reports that together with the rest.
+	Birth BirthTimes
 }
 
 // LoadBalancers creates, updates and deletes the load balancers of Services. The methods are those of the cloud provider interface of

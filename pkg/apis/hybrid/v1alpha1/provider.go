@@ -70,4 +70,10 @@ const (
 	AnnotationDeleteAnyway = "hybrid.provider.extensions.gardener.cloud/delete-anyway"
 	// AnnotationMaximumMachines is the annotation of machine classes with the maximum number of the shoot's machines on the site.
 	AnnotationMaximumMachines = "hybrid.provider.extensions.gardener.cloud/maximum-machines"
+	// AnnotationBirthTimes is the annotation of a node with the times, in RFC 3339, at which it was initialized and its site did what is
+	// needed for that.
+	AnnotationBirthTimes = "hybrid.provider.extensions.gardener.cloud/birth-times"
+	// AnnotationBirthProfile is the annotation of a Machine with the time between its creation and the end of each phase of its birth. It
+	// also tells that metrics have the birth.
+	AnnotationBirthProfile = "hybrid.provider.extensions.gardener.cloud/birth-profile"
 )

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -103,6 +104,8 @@ type Host struct {
 	Complete bool
 	// Running is true if the machine's system was started.
 	Running bool
+	// Provisioned is when the image was written to the host, zero if that is not known.
+	Provisioned time.Time
 	// Fault is the inventory's message about a fault of the host, empty if there is none or if the host is in maintenance.
 	Fault string
 }

@@ -123,6 +123,9 @@ func hostOf(host *metal3v1alpha1.BareMetalHost, machine, cleaning string) invent
 	result.NodeName = host.Annotations[owner.AnnotationNode]
 	result.Complete = isComplete(host)
 	result.Running = result.Complete && isProvisioned(host)
+	if isProvisioned(host) {
+		result.Provisioned = host.Status.OperationHistory.Provision.End.Time
+	}
 	result.Off = isOff(host)
 	if hardware := host.Status.HardwareDetails; hardware != nil {
 		result.Vendor, result.Model = hardware.SystemVendor.Manufacturer, hardware.SystemVendor.ProductName

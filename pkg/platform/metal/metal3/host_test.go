@@ -7,6 +7,7 @@ package metal3
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
@@ -204,6 +205,9 @@ var _ = Describe("host", func() {
 	It("should keep what is read of a host, and nothing else", func() {
 		host := newHost("h", claim, annotate(metal3v1alpha1.HardwareDetailsAnnotation), annotate(metal3v1alpha1.PausedAnnotation))
 		host.Status.HardwareDetails = &metal3v1alpha1.HardwareDetails{Hostname: "x"}
+		host.Status.Provisioning.State = metal3v1alpha1.StateProvisioned
+		host.Status.OperationHistory.Provision = metal3v1alpha1.OperationMetric{Start: metav1.Unix(1, 0), End: metav1.Unix(2, 0)}
+		Expect(hostOf(host, "m", "").Provisioned).To(Equal(time.Unix(2, 0)))
 		before := hostOf(host, "m", "")
 		stripped, err := strip(host)
 		Expect(err).NotTo(HaveOccurred())

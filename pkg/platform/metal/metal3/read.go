@@ -31,7 +31,7 @@ func strip(object any) (any, error) {
 		host.Status.HardwareDetails = nil
 		host.Status.GoodCredentials = metal3v1alpha1.CredentialsStatus{}
 		host.Status.TriedCredentials = metal3v1alpha1.CredentialsStatus{}
-		host.Status.OperationHistory = metal3v1alpha1.OperationHistory{}
+		host.Status.OperationHistory = metal3v1alpha1.OperationHistory{Provision: host.Status.OperationHistory.Provision}
 		host.Status.Conditions = nil
 		host.Status.Provisioning = metal3v1alpha1.ProvisionStatus{State: host.Status.Provisioning.State}
 	}

@@ -108,12 +108,16 @@ func (m *machines) Describe(ctx context.Context, node *corev1.Node) (_ platform.
 	if err != nil {
 		return platform.NodeMachine{}, err
 	}
-	return platform.NodeMachine{
+	machine := platform.NodeMachine{
 		ProviderID: found.ProviderID,
 		Type:       instanceType(found),
 		Zones:      m.zones.of(found, node),
 		Addresses:  addresses,
-	}, nil
+	}
+	if !found.Provisioned.IsZero() {
+		machine.Birth = platform.BirthTimes{platform.BirthProvisioned: found.Provisioned}
+	}
+	return machine, nil
 }
 
 // find returns the host with the node's provider ID, nil if the inventory says that the machine of that ID has none. A host of another

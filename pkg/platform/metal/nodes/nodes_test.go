@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"time"
 
 	metalv1alpha1 "github.com/ironcore-dev/metal-operator/api/v1alpha1"
 	metal3v1alpha1 "github.com/metal3-io/baremetal-operator/apis/metal3.io/v1alpha1"
@@ -128,6 +129,7 @@ var _ = Describe("Machines in Metal3", func() {
 	})
 
 	It("are described with the driver's provider ID", func(ctx SpecContext) {
+		host.Status.OperationHistory.Provision.End = metav1.Unix(1772366400, 0)
 		part := b.open(ctx)
 		Expect(part.Exists(ctx, b.node)).To(BeTrue())
 		Expect(part.ShutDown(ctx, b.node)).To(BeFalse())
@@ -136,6 +138,7 @@ var _ = Describe("Machines in Metal3", func() {
 		Expect(described).To(Equal(platform.NodeMachine{
 			ProviderID: b.driverID(ctx), Type: "Dell-Inc-PowerEdge-R640-SKU-NotProvided", Zones: []string{"rack-1"},
 			Addresses: internal("10.250.128.9", "2001:db8::9"),
+			Birth:     platform.BirthTimes{platform.BirthProvisioned: time.Unix(1772366400, 0)},
 		}))
 		Expect(part.HasProviderID(described.ProviderID)).To(BeTrue())
 	})

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -18,6 +19,7 @@ import (
 	cloudprovider "k8s.io/cloud-provider"
 	"k8s.io/cloud-provider-openstack/pkg/util"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/openstack/client"
@@ -58,15 +60,17 @@ func (m *machines) ShutDown(ctx context.Context, node *corev1.Node) (bool, error
 
 // Describe implements platform.NodeMachines. The node's own claims are verified.
 func (m *machines) Describe(ctx context.Context, node *corev1.Node) (platform.NodeMachine, error) {
+	find := m.byProviderID
 	if node.Spec.ProviderID == "" {
-		id, err := m.find(ctx, node.Name)
-		if err != nil {
-			return platform.NodeMachine{}, m.classify(err)
-		}
-		node = node.DeepCopy()
-		node.Spec.ProviderID = providerIDPrefix + id
-	} else if err := m.check(ctx, node); err != nil {
+		find = m.byName
+	}
+	server, err := find(ctx, node)
+	if err != nil {
 		return platform.NodeMachine{}, m.classify(err)
+	}
+	if node.Spec.ProviderID == "" {
+		node = node.DeepCopy()
+		node.Spec.ProviderID = providerIDPrefix + server.ID
 	}
 	metadata, err := m.instances.InstanceMetadata(transport.OneOperation(ctx), node)
 	if err != nil {
@@ -77,49 +81,52 @@ func (m *machines) Describe(ctx context.Context, node *corev1.Node) (platform.No
 			address.Address = node.Name // the library reports the current name of the server
 		}
 	}
-	return platform.NodeMachine{
+	machine := platform.NodeMachine{
 		ProviderID: metadata.ProviderID,
 		Type:       metadata.InstanceType,
 		Zones:      m.zonesOf(metadata.Zone),
 		Addresses:  metadata.NodeAddresses,
-	}, nil
+	}
+	if !server.LaunchedAt.IsZero() {
+		machine.Birth = platform.BirthTimes{platform.BirthPowered: server.LaunchedAt}
+	}
+	return machine, nil
 }
 
-// find returns the ID of the shoot's server that was created with the name. If the server was renamed, its port identifies it.
-func (m *machines) find(ctx context.Context, name string) (string, error) {
+// byName returns the shoot's server that was created with the name of the node. If the server was renamed, its port identifies it.
+func (m *machines) byName(ctx context.Context, node *corev1.Node) (*servers.Server, error) {
+	name := node.Name
 	found, err := client.List(ctx, servers.List(m.compute, servers.ListOpts{Name: "^" + regexp.QuoteMeta(name) + "$"}), servers.ExtractServers)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var ids []string
-	for _, server := range found {
-		if madeAs(&server) == name && m.owner.OwnsServer(server.Metadata) {
-			ids = append(ids, server.ID)
+	own := slices.DeleteFunc(found, func(server servers.Server) bool {
+		return madeAs(&server) != name || !m.owner.OwnsServer(server.Metadata)
+	})
+	if len(own) == 0 {
+		if own, err = m.byPort(ctx, name); err != nil {
+			return nil, err
 		}
 	}
-	if len(ids) == 0 {
-		if ids, err = m.findByPort(ctx, name); err != nil {
-			return "", err
-		}
-	}
-	switch len(ids) {
+	switch len(own) {
 	case 1:
-		return ids[0], nil
+		return &own[0], nil
 	case 0:
-		return "", platform.NewError(platform.ClassNotFound, "no server with the name %q was made for shoot %q and site %q", name, m.owner.Shoot,
+		return nil, platform.NewError(platform.ClassNotFound, "no server with the name %q was made for shoot %q and site %q", name, m.owner.Shoot,
 			m.owner.Site)
 	default:
-		return "", platform.NewError(platform.ClassConflict, "%d servers with the name %q were made for shoot %q and site %q: %q", len(ids), name,
-			m.owner.Shoot, m.owner.Site, ids)
+		ids := lists.Map(own, func(server servers.Server) string { return server.ID })
+		return nil, platform.NewError(platform.ClassConflict, "%d servers with the name %q were made for shoot %q and site %q: %q", len(ids),
+			name, m.owner.Shoot, m.owner.Site, ids)
 	}
 }
 
-func (m *machines) findByPort(ctx context.Context, name string) ([]string, error) {
+func (m *machines) byPort(ctx context.Context, name string) ([]servers.Server, error) {
 	found, err := client.List(ctx, ports.List(m.network, ports.ListOpts{Name: name, Description: m.owner.Description()}), ports.ExtractPorts)
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
+	var own []servers.Server
 	for _, port := range found {
 		if port.DeviceID == "" {
 			continue
@@ -129,10 +136,10 @@ func (m *machines) findByPort(ctx context.Context, name string) ([]string, error
 			return nil, err
 		}
 		if err == nil && m.owner.OwnsServer(server.Metadata) && cmp.Or(server.Metadata[owner.MetadataMachine], name) == name {
-			ids = append(ids, server.ID)
+			own = append(own, *server)
 		}
 	}
-	return ids, nil
+	return own, nil
 }
 
 // madeAs returns the name that a server was created with. Servers of version 0.1 report their current name.
@@ -140,20 +147,20 @@ func madeAs(server *servers.Server) string {
 	return cmp.Or(server.Metadata[owner.MetadataMachine], server.Name)
 }
 
-// check returns an error unless the server with the node's provider ID belongs to the node. If the server does not record its original
-// name, its current name counts only until the node is initialized: it may be renamed later.
-func (m *machines) check(ctx context.Context, node *corev1.Node) error {
+// byProviderID returns the server with the node's provider ID, and an error unless it belongs to the node. If the server does not record
+// its original name, its current name counts only until the node is initialized: it may be renamed later.
+func (m *machines) byProviderID(ctx context.Context, node *corev1.Node) (*servers.Server, error) {
 	server, err := client.Extracted(servers.Get(ctx, m.compute, serverID(node)).Extract())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	_, initialized := node.Labels[v1alpha1.LabelInitializedBy]
 	renamed := initialized && server.Metadata[owner.MetadataMachine] == ""
 	if madeAs(server) != node.Name && !renamed || !m.owner.OwnsServer(server.Metadata) {
-		return platform.NewError(platform.ClassConflict, "server %s is not that of node %q, or was not made for shoot %q and site %q",
+		return nil, platform.NewError(platform.ClassConflict, "server %s is not that of node %q, or was not made for shoot %q and site %q",
 			serverID(node), node.Name, m.owner.Shoot, m.owner.Site)
 	}
-	return nil
+	return server, nil
 }
 
 // zonesOf returns the zones whose availability zone matches the label that the library derived.

@@ -192,6 +192,8 @@ var _ = Describe("Machines", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(described.ProviderID).To(Equal(providerIDPrefix + existing[0].ID))
 			Expect(described.Addresses).To(ContainElement(corev1.NodeAddress{Type: corev1.NodeHostName, Address: name}))
+			Expect(existing[0].LaunchedAt).NotTo(BeZero())
+			Expect(described.Birth).To(Equal(platform.BirthTimes{platform.BirthPowered: existing[0].LaunchedAt}))
 		},
 		Entry("as before", ownMetadata(""), "machine-00000", true, true, platform.Class("")),
 		Entry("renamed", ownMetadata("m"), "m", true, true, platform.Class("")),

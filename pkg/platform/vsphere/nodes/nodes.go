@@ -104,12 +104,16 @@ func (m *machines) Describe(ctx context.Context, node *corev1.Node) (_ platform.
 	if err != nil {
 		return platform.NodeMachine{}, err
 	}
-	return platform.NodeMachine{
+	machine := platform.NodeMachine{
 		ProviderID: vm.ProviderID(),
 		Type:       instanceType(vm),
 		Zones:      zones,
 		Addresses:  append(addresses, corev1.NodeAddress{Type: corev1.NodeHostName, Address: node.Name}),
-	}, nil
+	}
+	if powered := vm.Summary.Runtime.BootTime; powered != nil {
+		machine.Birth = platform.BirthTimes{platform.BirthPowered: *powered}
+	}
+	return machine, nil
 }
 
 // missing returns the error for a node whose virtual machine was not found.

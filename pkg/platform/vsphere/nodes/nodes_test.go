@@ -5,6 +5,8 @@
 package nodes
 
 import (
+	"time"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/vmware/govmomi/simulator"
@@ -82,6 +84,8 @@ var _ = Describe("Machines", func() {
 	})
 
 	It("describes the virtual machine of a provider ID", func(ctx SpecContext) {
+		powered := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		vm.Summary.Runtime.BootTime = &powered
 		Expect(part.Exists(ctx, node)).To(BeTrue())
 		Expect(part.ShutDown(ctx, node)).To(BeFalse())
 		described, err := part.Describe(ctx, node)
@@ -93,7 +97,13 @@ var _ = Describe("Machines", func() {
 				{Type: corev1.NodeInternalIP, Address: "2001:db8::7"},
 				{Type: corev1.NodeHostName, Address: "machine-1"},
 			},
+			Birth: platform.BirthTimes{platform.BirthPowered: powered},
 		}))
+
+		vm.Summary.Runtime.BootTime = nil
+		described, err = part.Describe(ctx, node)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(described.Birth).To(BeEmpty())
 	})
 
 	DescribeTable("finds the virtual machine of a node that joins", func(ctx SpecContext, systemUUID string) {

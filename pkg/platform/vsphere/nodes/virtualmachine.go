@@ -25,7 +25,7 @@ import (
 // properties are read of a virtual machine.
 var properties = []string{
 	"name", "parent", "config.uuid", "config.hardware.numCPU", "config.hardware.memoryMB", "resourcePool",
-	"runtime.powerState", "runtime.connectionState", "guest.net",
+	"runtime.powerState", "runtime.connectionState", "summary.runtime.bootTime", "guest.net",
 	client.ExtraConfigProperty(owner.KeyShoot), client.ExtraConfigProperty(owner.KeySite),
 }
 
