@@ -30,8 +30,8 @@ var _ cloudprovider.Interface = &cloud{}
 
 // newNodesCloud returns the cloud for the controllers of a site's nodes. It only returns errors once ctx is done, so that a controller that
 // is still running does not interfere with its replacement.
-func newNodesCloud(ctx context.Context, config *siteConfig, machines platform.NodeMachines, drivers *csiDrivers) *cloud {
-	return &cloud{instances: &instances{ctx: ctx, config: config, machines: machines, drivers: drivers}}
+func newNodesCloud(ctx context.Context, config *siteConfig, machines platform.NodeMachines, drivers *csiDrivers, b *births) *cloud {
+	return &cloud{instances: &instances{ctx: ctx, config: config, machines: machines, drivers: drivers, births: b}}
 }
 
 // newServicesCloud returns the cloud for the controller of a site's Services. Like newNodesCloud it only returns errors once ctx is done.

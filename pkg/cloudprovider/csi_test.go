@@ -59,7 +59,7 @@ var _ = Describe("CSI drivers", func() {
 			Expect(drivers.missingOn(node)).To(HaveExactElements(missing))
 
 			machine := platform.NodeMachine{ProviderID: "toy://node", Zones: []string{"a-1"}}
-			i := &instances{ctx: context.Background(), drivers: drivers,
+			i := &instances{ctx: context.Background(), drivers: drivers, births: newBirths(nil),
 				machines: &fakeMachines{machines: map[string]platform.NodeMachine{"toy://node": machine}},
 				config:   &siteConfig{Shoot: "shoot--local--a", Region: "west", Site: &v1alpha1.CloudControllerSite{Name: "a"}}}
 			metadata, err := i.InstanceMetadata(context.Background(), node)

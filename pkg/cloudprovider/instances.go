@@ -26,6 +26,7 @@ type instances struct {
 	config   *siteConfig
 	machines platform.NodeMachines
 	drivers  *csiDrivers
+	births   *births
 }
 
 var _ cloudprovider.InstancesV2 = &instances{}
@@ -86,6 +87,7 @@ func (i *instances) InstanceMetadata(ctx context.Context, node *corev1.Node) (*c
 	if initialized(node) {
 		return metadata, nil
 	}
+	i.births.describe(node, machine.Birth)
 	metadata.Zone, err = i.zone(node, machine.Zones)
 	return metadata, err
 }

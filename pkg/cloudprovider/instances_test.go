@@ -76,7 +76,7 @@ var _ = Describe("Instances", func() {
 
 	BeforeEach(func(ctx SpecContext) {
 		machines = &fakeMachines{machines: map[string]platform.NodeMachine{"toy://1": own}}
-		i = &instances{ctx: context.Background(), machines: machines,
+		i = &instances{ctx: context.Background(), machines: machines, births: newBirths(nil),
 			config: &siteConfig{Shoot: shoot, Region: "west", Site: &v1alpha1.CloudControllerSite{Name: "a"}}}
 		node = &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: "node",

@@ -65,7 +65,7 @@ func (s *set) run(ctx context.Context) {
 	group.StartWithContext(ctx, drivers.run)
 	group.StartWithContext(ctx, func(ctx context.Context) {
 		klog.InfoS("Running the controllers of a site", "site", s.Site.Name)
-		s.runNodes(ctx, newNodesCloud(ctx, s.siteConfig, site.Machines, drivers))
+		s.runNodes(ctx, newNodesCloud(ctx, s.siteConfig, site.Machines, drivers, newBirths(s.client)))
 	})
 	if site.OpenLoadBalancers != nil {
 		group.StartWithContext(ctx, func(ctx context.Context) { s.openServices(ctx, site.OpenLoadBalancers) })
@@ -121,6 +121,9 @@ func (s *set) runNodes(ctx context.Context, cloud *cloud) {
 	if err != nil {
 		klog.ErrorS(err, "Node lifecycle controller cannot run", "site", s.Site.Name)
 		return
+	}
+	if err := cloud.instances.births.watch(ctx, nodes.Informer()); err != nil {
+		klog.ErrorS(err, "Births of machines are not reported", "site", s.Site.Name)
 	}
 	factory.StartWithContext(ctx)
 	defer factory.Shutdown()
