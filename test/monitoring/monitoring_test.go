@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/machine"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
@@ -80,8 +81,8 @@ var (
 
 // bounded are the labels that metrics of ours may have, whose values are as many as there are shoots, sites, zones, machine types, pools,
 // buckets and their entries, or a fixed list.
-var bounded = []string{"shoot_namespace", "site", "from_site", "to_site", "zone", "machine_type", "pool", "bucket", "backup_entry",
-	"api", "method", "code", "reason", "phase", "state", "kind"}
+var bounded = []string{"shoot_namespace", "site", "platform", "from_site", "to_site", "zone", "machine_type", "pool", "bucket",
+	"backup_entry", "api", "method", "code", "reason", "phase", "state", "kind"}
 
 // ofTargets are the labels that Prometheus Operator gives to targets. A metric with such a label has it as exported_<label>, so that
 // queries for it find that of the target.
@@ -119,7 +120,7 @@ func existing() map[string][]string {
 	names := map[string][]string{}
 	for _, collector := range []prometheus.Collector{
 		registry, platform.RequestDuration, platform.Hosts, platform.FreeHosts, mcmmetrics.DriverAPIRequestDuration,
-		mcmmetrics.DriverFailedAPIRequests,
+		mcmmetrics.DriverFailedAPIRequests, machine.BirthDuration,
 	} {
 		descriptions := make(chan *prometheus.Desc)
 		go func() {

@@ -367,7 +367,8 @@ var _ = Describe("Alerts on real faults", Ordered, func() {
 
 	It("should be seen in the dashboards", func(ctx SpecContext) {
 		expectShown(ctx, seed, ofSeed.dashboards, began, "controller_runtime_webhook")
-		expectShown(ctx, shootwide, ofShoot.dashboards, began, "mcm_cloud_api_driver_requests_failed_total")
+		// No cloud-controller-manager initializes nodes here.
+		expectShown(ctx, shootwide, ofShoot.dashboards, began, "mcm_cloud_api_driver_requests_failed_total|hybrid_machine_birth_seconds")
 	})
 
 	AfterAll(func() {
