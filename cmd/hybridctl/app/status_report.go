@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
@@ -219,16 +220,49 @@ func (s *seen) pools() map[string][]v1alpha1.StatusPool {
 	for i := range s.deployments.Items {
 		of(s.deployments.Items[i].Spec.Template.Spec.NodeTemplateSpec.Labels).Wanted += s.deployments.Items[i].Spec.Replicas
 	}
+	births := map[[2]string][]platform.BirthProfile{}
 	for i := range s.machines.Items {
 		machine := &s.machines.Items[i]
-		if pool := of(machine.Spec.NodeTemplateSpec.Labels); pool.Phases != nil {
+		labels := machine.Spec.NodeTemplateSpec.Labels
+		if pool := of(labels); pool.Phases != nil {
 			pool.Phases[sitehealth.PhaseOf(machine)]++
+			key := [2]string{labels[v1alpha1.LabelSite], pool.Name}
+			if birth := platform.ParseBirthProfile(machine.Annotations[v1alpha1.AnnotationBirthProfile]); len(birth) > 0 {
+				births[key] = append(births[key], birth)
+			}
 		}
 	}
-	for _, found := range pools {
+	for name, found := range pools {
+		for i := range found {
+			found[i].Births = birthsOf(births[[2]string{name, found[i].Name}])
+		}
 		slices.SortFunc(found, func(a, b v1alpha1.StatusPool) int { return cmp.Compare(a.Name, b.Name) })
 	}
 	return pools
+}
+
+// birthsOf returns the medians of the profiles, nil if there are none. Of an even number it is the longer one of the two in the middle.
+func birthsOf(profiles []platform.BirthProfile) *v1alpha1.StatusBirths {
+	if len(profiles) == 0 {
+		return nil
+	}
+	births := &v1alpha1.StatusBirths{Seconds: map[string]int64{}}
+	for range profiles {
+		births.Machines++
+	}
+	for _, phase := range platform.BirthPhases {
+		var durations []time.Duration
+		for _, profile := range profiles {
+			if after, ok := profile[phase]; ok {
+				durations = append(durations, after)
+			}
+		}
+		if len(durations) > 0 {
+			slices.Sort(durations)
+			births.Seconds[string(phase)] = int64(durations[len(durations)/2] / time.Second)
+		}
+	}
+	return births
 }
 
 // machinesOf returns the number of machines on a site.

@@ -51,10 +51,20 @@ func deploymentOn(pool, site string, replicas int32) *machinev1alpha1.MachineDep
 	return d
 }
 
+// births are the profiles of births of machines by their names.
+var births = map[string]string{
+	"pool-1": "claimed=3s,powered=14s,registered=41s,initialized=43s,ready=1m0s",
+	"pool-2": "registered=1m1s,initialized=1m2s,ready=1m12s",
+	"pool-3": "claimed=2s,powered=9s,registered=31s,initialized=33s,ready=40s",
+	"gpu-2":  "registered=20m0s,ready=-1s,born\x1b[2J=1s",
+	"pool-4": "\x1b[2J",
+}
+
 func machineOn(name, pool, site string, phase machinev1alpha1.MachinePhase, failure string) *machinev1alpha1.Machine {
 	m := &machinev1alpha1.Machine{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: shootNamespace}}
 	m.Spec.NodeTemplateSpec.Labels = labelsOf(pool, site)
 	m.Status.CurrentStatus.Phase = phase
+	m.Annotations = map[string]string{v1alpha1.AnnotationBirthProfile: births[name]}
 	if failure != "" {
 		m.Status.LastOperation = machinev1alpha1.LastOperation{Description: failure, State: machinev1alpha1.MachineStateFailed,
 			Type: machinev1alpha1.MachineOperationCreate, LastUpdateTime: hour}

@@ -22,6 +22,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/sitehealth"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 )
 
 // notKnown is written where a value is not known.
@@ -48,16 +49,26 @@ func writeStatus(s *screen, report *v1alpha1.StatusReport, now time.Time) {
 
 	sites := &table{columns: []string{"SITE", "PLATFORM", "STATE", "SINCE", "MACHINES", "ROOM", "REQUESTS", "FAILED", "THROTTLED"}}
 	pools := &table{columns: []string{"POOL", "SITE", "WANTED", "RUNNING", "OTHERS"}}
+	births := &table{columns: []string{"POOL", "SITE", "BIRTHS"}}
+	for _, phase := range platform.BirthPhases {
+		births.columns = append(births.columns, strings.ToUpper(string(phase)))
+	}
 	for i := range report.Sites {
 		site := &report.Sites[i]
 		addSiteRow(sites, site, now, s.wide)
 		for _, pool := range site.Pools {
 			addPoolRow(pools, site.Name, &pool)
+			addBirthRow(births, site.Name, &pool)
 		}
 	}
-	slices.SortStableFunc(pools.rows, func(a, b []cell) int { return cmp.Compare(a[0].text, b[0].text) })
+	for _, t := range []*table{pools, births} {
+		slices.SortStableFunc(t.rows, func(a, b []cell) int { return cmp.Compare(a[0].text, b[0].text) })
+	}
 	s.section("", func(s *screen) { s.table(sites) })
 	s.section("", func(s *screen) { s.table(pools) })
+	if s.wide {
+		s.section("Births of machines, median", func(s *screen) { s.table(births) })
+	}
 	s.section("Conditions", func(s *screen) { writeConditions(s, report, now) })
 	s.section("Last errors", func(s *screen) {
 		for i := range report.Errors {
@@ -188,6 +199,22 @@ func addPoolRow(t *table, site string, pool *v1alpha1.StatusPool) {
 	}
 	t.add(cell{text: pool.Name}, cell{text: site}, cell{text: strconv.Itoa(int(pool.Wanted))}, cell{strconv.Itoa(int(running)), style},
 		cell{strings.Join(others, ", "), unsure})
+}
+
+// addBirthRow adds how long births took if that is known.
+func addBirthRow(t *table, site string, pool *v1alpha1.StatusPool) {
+	if pool.Births == nil {
+		return
+	}
+	row := []cell{{text: pool.Name}, {text: site}, {text: strconv.Itoa(int(pool.Births.Machines))}}
+	for _, phase := range platform.BirthPhases {
+		after := cell{text: "-"}
+		if seconds, ok := pool.Births.Seconds[string(phase)]; ok {
+			after.text = duration.HumanDuration(time.Duration(seconds) * time.Second)
+		}
+		row = append(row, after)
+	}
+	t.add(row...)
 }
 
 // writeConditions writes the conditions that are not well, and in the wide format all.

@@ -105,6 +105,19 @@ type StatusPool struct {
 	// Phases are the machines that exist, by their phases.
 	// +optional
 	Phases map[string]int32 `json:"phases,omitempty"`
+	// Births is how long births of the machines took. It is omitted if that is not known of any of them.
+	// +optional
+	Births *StatusBirths `json:"births,omitempty"`
+}
+
+// StatusBirths is how long births of machines took.
+type StatusBirths struct {
+	// Machines is the number of machines whose birth is known.
+	Machines int32 `json:"machines"`
+	// Seconds are the medians of the seconds between the creation of a Machine and the end of a phase, by phases: claimed, powered,
+	// provisioned, registered, initialized, and ready.
+	// +optional
+	Seconds map[string]int64 `json:"seconds,omitempty"`
 }
 
 // StatusRoom is the amount of a resource.
