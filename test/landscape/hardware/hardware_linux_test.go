@@ -170,6 +170,38 @@ var _ = suite.Nightly("Machines", Ordered, func() {
 		Expect(strings.Count(contentOf(machine.ConsoleFile()), "user data of")).To(Equal(1))
 	}, NodeTimeout(bootTime))
 
+	It("should have volumes while they are attached, and after a reboot, with the names that they have in OpenStack", func(ctx SpecContext) {
+		volume := filepath.Join(GinkgoT().TempDir(), "volume")
+		Expect(os.WriteFile(volume, nil, 0o600)).To(Succeed())
+		Expect(os.Truncate(volume, 64*mebibyte)).To(Succeed())
+		device := fmt.Sprintf("/dev/disk/by-id/virtio-%.20s", volumeID)
+		bootID(ctx)
+		Expect(machine.Attach(ctx, volumeID, volume)).To(Succeed())
+		Expect(machine.Attach(ctx, volumeID, volume)).NotTo(Succeed(), "it is attached")
+		Eventually(ctx, run, time.Minute, time.Second).WithArguments("readlink -f " + device).Should(Equal("/dev/ubdc"))
+		Expect(run(ctx, "mkfs.ext4 -q "+device+" && mount "+device+" /mnt && echo kept >/mnt/kept && sync && blockdev --getsize64 "+device)).
+			To(Equal(fmt.Sprint(64 * mebibyte)))
+
+		By("keeping it while the system has not closed it")
+		short, cancel := context.WithTimeout(ctx, 2*time.Second)
+		defer cancel()
+		Expect(machine.Detach(short, volumeID)).To(MatchError(ContainSubstring("open")))
+		Expect(run(ctx, "cat /mnt/kept")).To(Equal("kept"))
+
+		By("having it after a reboot")
+		before := machine.Boots()
+		run(ctx, "systemctl reboot")
+		Eventually(ctx, machine.Boots, bootTime).Should(Equal(before + 1))
+		Expect(run(ctx, "udevadm settle; mount -o ro "+device+" /mnt; cat /mnt/kept; umount /mnt")).To(Equal("kept"))
+
+		By("losing it")
+		Expect(machine.Detach(ctx, volumeID)).To(Succeed())
+		Eventually(ctx, run, time.Minute, time.Second).WithArguments("ls /dev/disk/by-id /dev/ubd*").ShouldNot(
+			Or(ContainSubstring("virtio"), ContainSubstring("ubdc")))
+		Expect(contentOf(volume)).To(ContainSubstring("kept"))
+		Expect(machine.Detach(ctx, volumeID)).To(Succeed(), "it is detached")
+	}, NodeTimeout(bootTime))
+
 	It("should end in its order if the power button is pressed", func(ctx SpecContext) {
 		bootID(ctx)
 		Expect(machine.PressPower(ctx)).To(Succeed())

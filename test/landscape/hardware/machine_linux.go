@@ -60,6 +60,8 @@ type Machine struct {
 	slot  *slot
 	// boots is how often the machine began to boot.
 	boots int
+	// volumes are its other disks, in the order of their numbers. Those without an ID are not there.
+	volumes [maxVolumes]volume
 }
 
 func newMachine(r *Rack, name string, o Options) (*Machine, error) {
@@ -95,7 +97,7 @@ func (m *Machine) arguments() []string {
 	if exists(m.hypervisor()) {
 		second = "hostfs=" + m.hypervisor()
 	}
-	return []string{
+	arguments := []string{
 		fmt.Sprintf("mem=%dM", m.options.Memory), "uml_dir=" + m.dir, "umid=" + controlName, "noreboot",
 		"ubd0=" + m.disk() + "," + m.rack.image, second,
 		fmt.Sprintf("vec0:transport=tap,ifname=%s,depth=128,gro=1,mac=%s", m.tap, m.options.MAC),
@@ -103,6 +105,12 @@ func (m *Machine) arguments() []string {
 		// A server has no such interfaces, which cloud-init would take for the network card.
 		"dummy.numdummies=0", "fb_tunnels=none",
 	}
+	for i, v := range m.volumes {
+		if v.id != "" {
+			arguments = append(arguments, v.device(firstVolume+i))
+		}
+	}
+	return arguments
 }
 
 func exists(path string) bool {
