@@ -34,11 +34,11 @@ var BirthPhases = []BirthPhase{BirthClaimed, BirthPowered, BirthProvisioned, Bir
 // birthTolerance is the difference between two times that can be due to rounding to seconds, or to clocks that differ.
 const birthTolerance = 2 * time.Second
 
-// BirthTimes are when phases ended, and BirthProfile is how long after the creation of the Machine. Phases that are not known are missing.
-type (
-	BirthTimes   map[BirthPhase]time.Time
-	BirthProfile map[BirthPhase]time.Duration
-)
+// BirthTimes are when phases ended. Phases that are not known are missing.
+type BirthTimes map[BirthPhase]time.Time
+
+// BirthProfile is how long after the creation of the Machine phases ended. Phases that are not known are missing.
+type BirthProfile map[BirthPhase]time.Duration
 
 // Profile returns how long after the creation of the Machine each phase ended, in seconds. Neither sites nor nodes are believed: a time in
 // the future, before the creation, or before another phase that must be over is left out. The profile is empty unless the node registered
