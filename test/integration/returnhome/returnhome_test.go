@@ -32,7 +32,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/scaler"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
 )
 
 // inTime is how long machines may take.
@@ -216,7 +215,7 @@ var _ = Describe("A pool that prefers bare metal", Ordered, func() {
 		Eventually(healthyPods).WithContext(ctx).Within(time.Minute).Should(BeEquivalentTo(replicas))
 	}, SpecTimeout(10*time.Minute))
 
-	suite.NightlyIt("should stay there outside its window, also when hosts are free", func(ctx SpecContext) {
+	It("should stay there outside its window, also when hosts are free", func(ctx SpecContext) {
 		all, err := inventory.Hosts(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		for name, host := range all {
