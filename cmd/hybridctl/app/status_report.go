@@ -246,10 +246,7 @@ func birthsOf(profiles []platform.BirthProfile) *v1alpha1.StatusBirths {
 	if len(profiles) == 0 {
 		return nil
 	}
-	births := &v1alpha1.StatusBirths{Seconds: map[string]int64{}}
-	for range profiles {
-		births.Machines++
-	}
+	births := &v1alpha1.StatusBirths{Machines: int64(len(profiles)), Seconds: map[string]int64{}}
 	for _, phase := range platform.BirthPhases {
 		var durations []time.Duration
 		for _, profile := range profiles {

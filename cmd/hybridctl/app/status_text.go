@@ -206,7 +206,7 @@ func addBirthRow(t *table, site string, pool *v1alpha1.StatusPool) {
 	if pool.Births == nil {
 		return
 	}
-	row := []cell{{text: pool.Name}, {text: site}, {text: strconv.Itoa(int(pool.Births.Machines))}}
+	row := []cell{{text: pool.Name}, {text: site}, {text: strconv.FormatInt(pool.Births.Machines, 10)}}
 	for _, phase := range platform.BirthPhases {
 		after := cell{text: "-"}
 		if seconds, ok := pool.Births.Seconds[string(phase)]; ok {

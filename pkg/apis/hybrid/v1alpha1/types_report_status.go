@@ -113,7 +113,7 @@ type StatusPool struct {
 // StatusBirths is how long births of machines took.
 type StatusBirths struct {
 	// Machines is the number of machines whose birth is known.
-	Machines int32 `json:"machines"`
+	Machines int64 `json:"machines"`
 	// Seconds are the medians of the seconds between the creation of a Machine and the end of a phase, by phases: claimed, powered,
 	// provisioned, registered, initialized, and ready.
 	// +optional
