@@ -64,10 +64,14 @@ func bastionSpecs(addressOf func(ctx context.Context, pool string) (name, addres
 		}
 		return machine.Close()
 	}
-	// through signs in at a node through the bastion, and returns what a command prints. It has the input.
-	through := func(ctx context.Context, jump *ssh.Client, pool, command, input string) (string, error) {
+	// next signs in at a node through the bastion.
+	next := func(ctx context.Context, jump *ssh.Client, pool string) (*ssh.Client, error) {
 		_, node := addressOf(ctx, pool)
-		machine, err := login(ctx, jump.DialContext, node, lab.key)
+		return login(ctx, jump.DialContext, node, lab.key)
+	}
+	// through does that, and returns what a command prints. It has the input.
+	through := func(ctx context.Context, jump *ssh.Client, pool, command, input string) (string, error) {
+		machine, err := next(ctx, jump, pool)
 		if err != nil {
 			return "", err
 		}
@@ -134,6 +138,17 @@ func bastionSpecs(addressOf func(ctx context.Context, pool string) (name, addres
 		}
 		defer func() { _ = jump.Close() }()
 		return through(ctx, jump, pool, "sudo bash -e", script)
+	})
+
+	Context("with volumes", func() {
+		volumeSpecs(addressOf, func(ctx context.Context, pool string) (*ssh.Client, error) {
+			jump, err := enter(ctx, administrator)
+			if err != nil {
+				return nil, err
+			}
+			DeferCleanup(jump.Close)
+			return next(ctx, jump, pool)
+		})
 	})
 
 	It("should not be reached through the bastion without the rule for it", func(ctx SpecContext) {

@@ -23,8 +23,10 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -356,6 +358,15 @@ func (l *machineLab) machine(site string) *hardware.Machine {
 	return l.hosts.Machine(l.names[site])
 }
 
+// node is the only node of a pool, nil if there is none.
+func (l *machineLab) node(ctx context.Context, pool string) (*corev1.Node, error) {
+	nodes := &corev1.NodeList{}
+	if err := l.shoot.Seed.Client.List(ctx, nodes, client.MatchingLabels{shoot.PoolLabel: pool}); err != nil || len(nodes.Items) == 0 {
+		return nil, err
+	}
+	return &nodes.Items[0], nil
+}
+
 // cutPower lets a machine lose its power and boot again: the operators of hosts switch them on, and vCenter and Nova reset theirs.
 func (l *machineLab) cutPower(ctx context.Context, site string) error {
 	switch site {
@@ -365,7 +376,7 @@ func (l *machineLab) cutPower(ctx context.Context, site string) error {
 	case shoot.Sites[0]:
 		return l.stack.inspector.Reset(ctx, l.names[site])
 	}
-	client, err := l.vcenter.Client(ctx)
+	vsphere, err := l.vcenter.Client(ctx)
 	if err != nil {
 		return err
 	}
@@ -373,7 +384,7 @@ func (l *machineLab) cutPower(ctx context.Context, site string) error {
 	if err != nil || len(found) != 1 {
 		return fmt.Errorf("there are %d virtual machines %s: %w", len(found), l.names[site], err)
 	}
-	task, err := object.NewVirtualMachine(client, types.ManagedObjectReference{Type: "VirtualMachine", Value: found[0].ID}).Reset(ctx)
+	task, err := object.NewVirtualMachine(vsphere, types.ManagedObjectReference{Type: "VirtualMachine", Value: found[0].ID}).Reset(ctx)
 	if err != nil {
 		return err
 	}

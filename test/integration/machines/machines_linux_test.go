@@ -32,25 +32,6 @@ const (
 )
 
 var _ = Describe("Machines that boot", Ordered, func() {
-	// nodeOf is the only node of a site's pool, nil if there is none.
-	nodeOf := func(ctx context.Context, site string) (*corev1.Node, error) {
-		nodes := &corev1.NodeList{}
-		if err := lab.shoot.Seed.Client.List(ctx, nodes, client.MatchingLabels{shoot.PoolLabel: site}); err != nil || len(nodes.Items) == 0 {
-			return nil, err
-		}
-		return &nodes.Items[0], nil
-	}
-	condition := func(node *corev1.Node) corev1.ConditionStatus {
-		if node == nil {
-			return ""
-		}
-		for _, c := range node.Status.Conditions {
-			if c.Type == corev1.NodeReady {
-				return c.Status
-			}
-		}
-		return ""
-	}
 	// become waits until the node of a site has a status, and returns it.
 	become := func(ctx context.Context, site string, status corev1.ConditionStatus) *corev1.Node {
 		GinkgoHelper()
@@ -60,8 +41,8 @@ var _ = Describe("Machines that boot", Ordered, func() {
 				return "", err
 			}
 			var err error
-			node, err = nodeOf(ctx, site)
-			return condition(node), err
+			node, err = lab.node(ctx, site)
+			return readiness(node), err
 		}, joinTime, time.Second).Should(Equal(status))
 		return node
 	}
@@ -72,13 +53,6 @@ var _ = Describe("Machines that boot", Ordered, func() {
 			}
 		}
 	}
-	idOf := func(ctx context.Context, pool string) string {
-		GinkgoHelper()
-		machines := specs.Machines(ctx, shoot.Pool{Shoot: lab.shoot, Name: pool}, "")
-		Expect(machines).To(HaveLen(1))
-		return strings.TrimPrefix(machines[0].Spec.ProviderID, "openstack:///")
-	}
-
 	BeforeEach(func() {
 		DeferCleanup(func() {
 			if CurrentSpecReport().Failed() {
@@ -105,13 +79,13 @@ var _ = Describe("Machines that boot", Ordered, func() {
 			case shoot.VSphereSite:
 				lab.names[site] = node.Name
 			case shoot.Sites[0]:
-				lab.names[site] = idOf(ctx, site)
+				lab.names[site] = serverOf(ctx, site)
 			}
 			Expect(node.Status.NodeInfo.KernelVersion).To(HavePrefix("6.12."))
 			Expect(node.Status.NodeInfo.KubeletVersion).To(Equal("v1.36.3"))
 			Expect(node.Status.NodeInfo.ContainerRuntimeVersion).To(HavePrefix("containerd://2."))
 			Eventually(ctx, func(g Gomega) {
-				node, err := nodeOf(ctx, site)
+				node, err := lab.node(ctx, site)
 				g.Expect(err).NotTo(HaveOccurred())
 				g.Expect(node.Spec.ProviderID).To(Equal(machines[0].Spec.ProviderID))
 				g.Expect(node.Spec.Taints).NotTo(ContainElement(HaveField("Key", "node.cloudprovider.kubernetes.io/uninitialized")))
@@ -121,7 +95,7 @@ var _ = Describe("Machines that boot", Ordered, func() {
 			}, joinTime, time.Second).Should(Succeed())
 		}
 		become(ctx, peerPool, corev1.ConditionTrue)
-		lab.names[peerPool] = idOf(ctx, peerPool)
+		lab.names[peerPool] = serverOf(ctx, peerPool)
 		Expect(errors.Join(lab.hosts.Check(), lab.guests.Check())).To(Succeed())
 		for _, site := range sites {
 			Expect(lab.machine(site)).NotTo(BeNil(), site)
@@ -134,7 +108,7 @@ var _ = Describe("Machines that boot", Ordered, func() {
 
 	bastionSpecs(func(ctx context.Context, site string) (string, string) {
 		GinkgoHelper()
-		node, err := nodeOf(ctx, site)
+		node, err := lab.node(ctx, site)
 		Expect(err).NotTo(HaveOccurred())
 		for _, address := range node.Status.Addresses {
 			if address.Type == corev1.NodeInternalIP {
@@ -171,9 +145,9 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		}
 		for _, site := range sites {
 			Eventually(ctx, func(g Gomega) {
-				node, err := nodeOf(ctx, site)
+				node, err := lab.node(ctx, site)
 				g.Expect(err).NotTo(HaveOccurred())
-				g.Expect(condition(node)).To(Equal(corev1.ConditionTrue))
+				g.Expect(readiness(node)).To(Equal(corev1.ConditionTrue))
 				g.Expect(node.UID).To(Equal(before[site].UID))
 				g.Expect(node.Status.NodeInfo.BootID).NotTo(Equal(before[site].Status.NodeInfo.BootID))
 			}, joinTime, time.Second).Should(Succeed())
@@ -191,7 +165,7 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		})
 		Expect(err).NotTo(HaveOccurred())
 		for _, site := range sites {
-			Eventually(ctx, func() (*corev1.Node, error) { return nodeOf(ctx, site) }, joinTime, time.Second).Should(BeNil())
+			Eventually(ctx, func() (*corev1.Node, error) { return lab.node(ctx, site) }, joinTime, time.Second).Should(BeNil())
 			Eventually(ctx, machines[site].On, joinTime, time.Second).Should(BeFalse(), site)
 		}
 		for _, site := range []string{shoot.MetalSites[0], shoot.VSphereSite, shoot.Sites[0]} {
@@ -204,6 +178,27 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		Eventually(ctx, lab.virtualMachines, joinTime, time.Second).WithContext(ctx).Should(BeEmpty())
 	}, SpecTimeout(specTime))
 })
+
+// readiness is whether the kubelet of a node says that it is ready, empty if there is no node.
+func readiness(node *corev1.Node) corev1.ConditionStatus {
+	if node == nil {
+		return ""
+	}
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status
+		}
+	}
+	return ""
+}
+
+// serverOf is the ID of the server of a pool's only machine.
+func serverOf(ctx context.Context, pool string) string {
+	GinkgoHelper()
+	machines := specs.Machines(ctx, shoot.Pool{Shoot: lab.shoot, Name: pool}, "")
+	Expect(machines).To(HaveLen(1))
+	return strings.TrimPrefix(machines[0].Spec.ProviderID, "openstack:///")
+}
 
 // quarantined returns whether a site is in quarantine, empty if it never was.
 func quarantined(ctx context.Context, site string) (gardencorev1beta1.ConditionStatus, error) {

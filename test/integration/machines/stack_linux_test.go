@@ -56,24 +56,26 @@ func startStack(ctx context.Context, dir string, rack *hardware.Rack, progress i
 	if s.inspector, err = openstack.NewClient(ctx, s.access); err != nil {
 		return s, err
 	}
-	if s.network, err = neutron(ctx, s.access); err != nil {
+	if s.network, err = service(ctx, s.access, client.NewNetworkV2); err != nil {
 		return s, err
 	}
 	administrator, err := s.bed.Credentials("admin")
 	if err != nil {
 		return s, err
 	}
-	s.administration, err = neutron(ctx, administrator)
+	s.administration, err = service(ctx, administrator, client.NewNetworkV2)
 	return s, err
 }
 
-func neutron(ctx context.Context, access openstack.Credentials) (*gophercloud.ServiceClient, error) {
+// service is a service of OpenStack for who has access.
+func service(ctx context.Context, access openstack.Credentials,
+	open func(*gophercloud.ProviderClient, gophercloud.EndpointOpts) (*gophercloud.ServiceClient, error)) (*gophercloud.ServiceClient, error) {
 	provider, err := client.AuthenticatedClient(ctx, gophercloud.AuthOptions{IdentityEndpoint: access.AuthURL, Username: access.Username,
 		Password: access.Password, DomainName: access.Domain, TenantName: access.Project})
 	if err != nil {
 		return nil, err
 	}
-	return client.NewNetworkV2(provider, gophercloud.EndpointOpts{Region: access.Region})
+	return open(provider, gophercloud.EndpointOpts{Region: access.Region})
 }
 
 func (s *stack) stop(ctx context.Context) error {

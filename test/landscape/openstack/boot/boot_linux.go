@@ -19,8 +19,12 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/hardware"
 )
 
-// consoleLines are those that the console log of a server has.
-const consoleLines = 1000
+const (
+	// consoleLines are those that the console log of a server has.
+	consoleLines = 1000
+	// releaseTimeout is how long a system may need to close a volume that is detached.
+	releaseTimeout = 20 * time.Second
+)
 
 // Servers are the machines of all servers of an OpenStack.
 type Servers struct {
@@ -64,6 +68,9 @@ func Start(rack *hardware.Rack, socket string) (*Servers, error) {
 		"POST /machines/{id}/on":     on,
 		"POST /machines/{id}/off":    off,
 		"DELETE /machines/{id}":      s.remove,
+
+		"PUT /machines/{id}/volumes/{volume}":    attach,
+		"DELETE /machines/{id}/volumes/{volume}": detach,
 	} {
 		mux.HandleFunc(pattern, s.handler(f))
 	}
@@ -185,6 +192,24 @@ func off(r *http.Request, m *hardware.Machine) (any, error) {
 	}
 	m.CutPower()
 	return nil, nil
+}
+
+func attach(r *http.Request, m *hardware.Machine) (any, error) {
+	wanted := struct {
+		// Path is that of the file which the volume is.
+		Path string `json:"path"`
+	}{}
+	if err := json.NewDecoder(r.Body).Decode(&wanted); err != nil {
+		return nil, err
+	}
+	return nil, m.Attach(r.Context(), r.PathValue("volume"), wanted.Path)
+}
+
+// detach waits until the system has closed the volume, as a hypervisor does.
+func detach(r *http.Request, m *hardware.Machine) (any, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), releaseTimeout)
+	defer cancel()
+	return nil, m.Detach(ctx, r.PathValue("volume"))
 }
 
 func (s *Servers) remove(r *http.Request, m *hardware.Machine) (any, error) {

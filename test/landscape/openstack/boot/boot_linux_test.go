@@ -15,8 +15,10 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	client "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/flavors"
 	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/servers"
+	"github.com/gophercloud/gophercloud/v2/openstack/compute/v2/volumeattach"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/imagedata"
 	"github.com/gophercloud/gophercloud/v2/openstack/image/v2/images"
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/extensions/external"
@@ -66,9 +68,11 @@ var _ = suite.Nightly("Servers", Ordered, func() {
 		compute *gophercloud.ServiceClient
 		network *gophercloud.ServiceClient
 		image   *gophercloud.ServiceClient
+		block   *gophercloud.ServiceClient
 		options servers.CreateOpts
 		port    *ports.Port
 		group   *groups.SecGroup
+		volume  *volumes.Volume
 		address string
 		id      string
 	)
@@ -102,6 +106,8 @@ var _ = suite.Nightly("Servers", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		image, err = client.NewImageV2(provider, region)
 		Expect(err).NotTo(HaveOccurred())
+		block, err = client.NewBlockStorageV3(provider, region)
+		Expect(err).NotTo(HaveOccurred())
 
 		DeferCleanup(func() {
 			if machine := booted.Machine(id); machine != nil && CurrentSpecReport().Failed() {
@@ -129,6 +135,18 @@ var _ = suite.Nightly("Servers", Ordered, func() {
 			return "", StopTrying(server.Fault.Message)
 		}
 		return server.Status, nil
+	}
+	volumeStatus := func(ctx context.Context) (string, error) {
+		found, err := volumes.Get(ctx, block, volume.ID).Extract()
+		if err != nil {
+			return "", err
+		}
+		return found.Status, nil
+	}
+	attach := func(ctx context.Context) {
+		GinkgoHelper()
+		Expect(volumeattach.Create(ctx, compute, id, volumeattach.CreateOpts{VolumeID: volume.ID}).Extract()).Error().NotTo(HaveOccurred())
+		Eventually(ctx, volumeStatus, flowTime, time.Second).WithContext(ctx).Should(Equal("in-use"))
 	}
 	dial := func(ctx context.Context) (net.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialTime)
@@ -241,6 +259,28 @@ var _ = suite.Nightly("Servers", Ordered, func() {
 		Entry("hard", servers.HardReboot, SpecTimeout(startTime)),
 	)
 
+	It("should have a volume while it is attached, also after a reboot", func(ctx SpecContext) {
+		var err error
+		volume, err = volumes.Create(ctx, block, volumes.CreateOpts{Size: 1}, nil).Extract()
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, volumeStatus, flowTime, time.Second).WithContext(ctx).Should(Equal("available"))
+		bootID(ctx)
+		attach(ctx)
+		device := fmt.Sprintf("/dev/disk/by-id/virtio-%.20s", volume.ID)
+		Eventually(ctx, run, flowTime, time.Second).WithArguments("readlink -e " + device).ShouldNot(BeEmpty())
+		Expect(run(ctx, fmt.Sprintf("mkfs.ext4 -q %[1]s && mount %[1]s /mnt && echo kept >/mnt/kept && sync; blockdev --getsize64 %[1]s",
+			device))).To(Equal(fmt.Sprint(1 << 30)))
+		before := bootID(ctx)
+		Expect(servers.Reboot(ctx, compute, id, servers.RebootOpts{Type: servers.HardReboot}).ExtractErr()).To(Succeed())
+		Eventually(ctx, status, bootTime, time.Second).WithContext(ctx).Should(Equal("ACTIVE"))
+		Expect(bootID(ctx)).NotTo(Equal(before))
+		Expect(run(ctx, "mount "+device+" /mnt; cat /mnt/kept; umount /mnt")).To(Equal("kept"))
+
+		Expect(volumeattach.Delete(ctx, compute, id, volume.ID).ExtractErr()).To(Succeed())
+		Eventually(ctx, volumeStatus, flowTime, time.Second).WithContext(ctx).Should(Equal("available"))
+		Eventually(ctx, run, flowTime, time.Second).WithArguments("ls /dev/disk/by-id").ShouldNot(ContainSubstring("virtio"))
+	}, SpecTimeout(startTime))
+
 	It("should be off and on as Nova says, and Nova should say what they are", func(ctx SpecContext) {
 		Expect(servers.Stop(ctx, compute, id).ExtractErr()).To(Succeed())
 		Eventually(ctx, status, bootTime, time.Second).WithContext(ctx).Should(Equal("SHUTOFF"))
@@ -265,11 +305,14 @@ var _ = suite.Nightly("Servers", Ordered, func() {
 			HaveField("Status", "ERROR"), HaveField("Fault.Message", ContainSubstring("machines do not boot it"))))
 	}, SpecTimeout(startTime))
 
-	It("should leave no disk when they are deleted", func(ctx SpecContext) {
+	It("should leave no disk when they are deleted, and their volumes", func(ctx SpecContext) {
+		attach(ctx)
 		disk := booted.Machine(id).Disk()
 		Expect(disk).To(BeAnExistingFile())
 		Expect(servers.Delete(ctx, compute, id).ExtractErr()).To(Succeed())
 		Eventually(ctx, func() *hardware.Machine { return booted.Machine(id) }, bootTime, time.Second).Should(BeNil())
 		Eventually(disk, bootTime, time.Second).ShouldNot(BeAnExistingFile())
+		Eventually(ctx, volumeStatus, flowTime, time.Second).WithContext(ctx).Should(Equal("available"))
+		Expect(volumes.Delete(ctx, block, volume.ID, nil).ExtractErr()).To(Succeed())
 	}, SpecTimeout(startTime))
 })

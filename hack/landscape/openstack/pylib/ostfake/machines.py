@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import tempfile
+from unittest import mock
 
 import eventlet.timeout
 from nova.api.metadata import base as metadata
@@ -11,7 +12,9 @@ from nova.compute import power_state
 import nova.conf
 from nova import exception
 from nova.objects import fields
+from nova.virt import block_device
 from nova.virt import configdrive
+from nova.virt import driver
 from nova.virt import fake
 from nova.virt import hardware
 
@@ -21,6 +24,17 @@ CONF = nova.conf.CONF
 HYPERVISOR = fields.HVType.UML
 # The host of Neutron's agents.
 AGENTS = 'ctl'
+
+
+class Hypervisors:
+    """The configuration for detaching volumes, which Nova does only at the host of the configuration: here one process is all hosts."""
+    host = mock.ANY
+
+    def __getattr__(self, name):
+        return getattr(CONF, name)
+
+
+block_device.CONF = Hypervisors()
 
 
 class Connection(http.client.HTTPConnection):
@@ -56,13 +70,15 @@ class Driver(fake.FakeDriver):
 
     def spawn(self, context, instance, image_meta, injected_files, admin_password, allocations, network_info=None,
               block_device_info=None, power_on=True, accel_info=None):
-        if image_meta.properties.get('img_hv_type') != HYPERVISOR:
+        if not instance.image_ref or image_meta.properties.get('img_hv_type') != HYPERVISOR:
             raise exception.ImageUnacceptable(image_id=instance.image_ref or 'of a volume', reason='machines do not boot it')
         # Neutron's agent tells when the card of the machine has its network.
         events = [('network-vif-plugged', vif['id']) for vif in network_info if not vif.get('active', True)]
         try:
             with self.virtapi.wait_for_instance_event(instance, events, deadline=CONF.vif_plugging_timeout):
                 self._install(instance, injected_files, admin_password, network_info)
+            for volume in driver.block_device_info_get_mapping(block_device_info):
+                self.attach_volume(context, volume['connection_info'], instance, volume['mount_device'])
             if power_on:
                 ask('POST', instance.uuid, '/on')
         except eventlet.timeout.Timeout:
@@ -106,6 +122,12 @@ class Driver(fake.FakeDriver):
         self.power_off(instance, CONF.shutdown_timeout if reboot_type == 'SOFT' else 0)
         self.power_on(context, instance, network_info)
 
+    def attach_volume(self, context, connection_info, instance, mountpoint, disk_bus=None, device_type=None, encryption=None):
+        ask('PUT', instance.uuid, '/volumes/' + connection_info['serial'], {'path': connection_info['data']['device_path']})
+
+    def detach_volume(self, context, connection_info, instance, mountpoint, encryption=None):
+        ask('DELETE', instance.uuid, '/volumes/' + connection_info['serial'])
+
     def get_info(self, instance, use_cache=True):
         on = json.loads(ask('GET', instance.uuid))['on']
         return hardware.InstanceInfo(state=power_state.RUNNING if on else power_state.SHUTDOWN)
@@ -123,7 +145,7 @@ def _refuse(name):
     return method
 
 
-for _name in ('attach_interface', 'attach_volume', 'detach_interface', 'detach_volume', 'extend_volume', 'finish_migration',
-              'finish_revert_migration', 'live_migration', 'migrate_disk_and_power_off', 'pause', 'rescue', 'resume', 'snapshot', 'suspend',
-              'swap_volume', 'trigger_crash_dump', 'unpause', 'unrescue'):
+for _name in ('attach_interface', 'detach_interface', 'extend_volume', 'finish_migration', 'finish_revert_migration', 'live_migration',
+              'migrate_disk_and_power_off', 'pause', 'rescue', 'resume', 'snapshot', 'suspend', 'swap_volume', 'trigger_crash_dump',
+              'unpause', 'unrescue'):
     setattr(Driver, _name, _refuse(_name))
