@@ -106,6 +106,8 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		})
 	}, SpecTimeout(specTime))
 
+	birthSpecs()
+
 	bastionSpecs(func(ctx context.Context, site string) (string, string) {
 		GinkgoHelper()
 		node, err := lab.node(ctx, site)
