@@ -23,20 +23,6 @@ const (
 	bootTime = 5 * time.Minute
 	bootMAC  = "02:00:00:00:77:2a"
 
-	// installation is what an administrator does to a new host, which never asks for a configuration again.
-	installation = `#!/bin/sh
-set -e
-umask 077
-cat >/etc/ssh/ssh_host_ed25519_key <<'END'
-HOSTKEY
-END
-ssh-keygen -y -f /etc/ssh/ssh_host_ed25519_key >/etc/ssh/ssh_host_ed25519_key.pub
-mkdir -p /root/.ssh
-echo 'AUTHORIZED' >/root/.ssh/authorized_keys
-touch /etc/cloud/cloud-init.disabled
-systemctl enable --quiet ssh
-systemctl restart --no-block ssh
-`
 	// node is the user data of a node with the programs that the machine has.
 	node = `#!/bin/sh
 set -e
@@ -73,7 +59,7 @@ var _ = suite.Nightly("A host that boots a kernel of its own", func() {
 		})
 		h, err := statichosts.Existing(box.Name, rack.Network.Gateway.Next())
 		Expect(err).NotTo(HaveOccurred())
-		authorized, err := h.Authorized()
+		installation, err := h.Installation()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(box.Provision(hardware.Drive{
 			MetaData: map[string]any{"uuid": "00000000-0000-0000-0000-00000000002a", "hostname": h.Name, "name": h.Name},
@@ -83,7 +69,7 @@ var _ = suite.Nightly("A host that boots a kernel of its own", func() {
 					"netmask": "255.255.255.0"}},
 				"services": []any{},
 			},
-			UserData: []byte(strings.NewReplacer("HOSTKEY", strings.TrimSpace(string(h.HostKey)), "AUTHORIZED", authorized).Replace(installation)),
+			UserData: installation,
 		})).To(Succeed())
 		Expect(box.PowerOn()).To(Succeed())
 
