@@ -80,7 +80,7 @@ garden: ## Let a real Gardener create, change and delete a shoot on all platform
 	@hack/garden.sh
 
 .PHONY: machines
-machines: ## Let machines boot: a kernel, an image, user data and kubelets on hosts, in a vCenter, and in OpenStack; needs root on Debian 12.
+machines: ## Let a shoot live on machines that boot on all platforms, ALL=1 for all tests with such machines; needs root on Debian 12.
 	@hack/machines.sh
 
 .PHONY: bench

@@ -3,7 +3,7 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
-# Runs the tests with machines that boot: see docs/development/machines.md.
+# Lets a shoot live on machines that boot: see docs/development/machines.md. With ALL=1 it runs all tests that have such machines.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
@@ -11,5 +11,8 @@ cd "$(dirname "$0")/.."
 hack/landscape/machines/build.sh
 OST_MACHINES=later hack/landscape/openstack/up.sh --install
 hack/landscape/build.sh >&2
-go test -p 1 -count 1 -timeout 60m ./test/landscape/hardware ./test/landscape/openstack/boot ./test/landscape/vcenter/boot ./test/integration/machines -ginkgo.v "$@"
+if [[ ${ALL:-} != 1 ]]; then
+  exec go test -count 1 -timeout 60m ./test/integration/machines -ginkgo.v -ginkgo.label-filter life "$@"
+fi
+go test -p 1 -count 1 -timeout 120m ./test/landscape/hardware ./test/landscape/openstack/boot ./test/landscape/vcenter/boot ./test/integration/machines -ginkgo.v "$@"
 go test -count 1 -timeout 20m ./test/integration/statichosts -ginkgo.v -ginkgo.focus "a kernel of its own"

@@ -32,6 +32,7 @@ func birthSpecs() {
 	known := map[string][]platform.BirthPhase{
 		shoot.MetalSites[0]: {platform.BirthProvisioned},
 		shoot.MetalSites[1]: nil,
+		ownSite:             nil,
 		shoot.VSphereSite:   {platform.BirthPowered},
 		shoot.Sites[0]:      {platform.BirthPowered},
 	}
@@ -48,7 +49,7 @@ func birthSpecs() {
 		}
 	}
 
-	It("should have profiles of their births, which metrics count once", func(ctx SpecContext) {
+	It("should have profiles of their births, which metrics count once", Label(life), func(ctx SpecContext) {
 		profiles, expected := map[string]string{}, map[string]uint64{}
 		for _, pool := range pools() {
 			Eventually(profileOf(ctx, pool.name), joinTime, time.Second).ShouldNot(BeEmpty(), pool.name)

@@ -63,6 +63,10 @@ type machineLab struct {
 	vcenter   *vcenter.VCenter
 	guests    *guests.Guests
 	stack     *stack
+	// own is the machine of the host that is its owner's.
+	own *hardware.Machine
+	// operator is that of such hosts.
+	operator *landscape.Process
 	// names are the names of the hosts and, as soon as there are some, of the virtual machine, and the ID of the server, by site.
 	names map[string]string
 	// administrator is the key of who uses bastions, and key that of who uses nodes.
@@ -73,7 +77,9 @@ type machineLab struct {
 	// cloudController is the executable of our cloud-controller-manager, which cloud runs.
 	cloudController string
 	cloud           *landscape.Process
-	relay           net.Listener
+	// balancers are MetalLB's controllers.
+	balancers []*landscape.Process
+	relay     net.Listener
 	// outside is where machines of the shoot reach somebody who is not part of it.
 	outside net.Listener
 	dir     string
@@ -108,13 +114,17 @@ func (l *machineLab) start(ctx context.Context, progress io.Writer) (err error) 
 	if err := l.startInventory(ctx); err != nil {
 		return err
 	}
+	executables := filepath.Dir(binaries.Driver)
+	if err := l.startOwnHost(ctx, executables); err != nil {
+		return err
+	}
 	if err := l.startVCenter(ctx); err != nil {
 		return err
 	}
 	if l.stack, err = startStack(ctx, l.dir, l.rack, progress); err != nil {
 		return err
 	}
-	l.cloudController = filepath.Join(filepath.Dir(binaries.Driver), "cloud-controller-manager-hybrid")
+	l.cloudController = filepath.Join(executables, "cloud-controller-manager-hybrid")
 	return l.startSeed(ctx, binaries)
 }
 
@@ -127,8 +137,11 @@ func (l *machineLab) startVCenter(ctx context.Context) (err error) {
 	if l.vcenter, err = vcenter.Start(ctx, dir, vcenter.Options{Machines: true}); err != nil {
 		return err
 	}
+	// Each virtual machine gets another address, as those that are gone do not give theirs back.
 	first := l.nodes(siteNumber(shoot.VSphereSite)).Addr().Next()
-	if err := l.rack.ServeDHCP(first, first.Next().Next()); err != nil {
+	last := first.As4()
+	last[3] += 40
+	if err := l.rack.ServeDHCP(first, netip.AddrFrom4(last)); err != nil {
 		return err
 	}
 	l.guests, err = guests.Start(ctx, l.vcenter, map[string]*hardware.Rack{portGroup: l.rack})
@@ -138,6 +151,9 @@ func (l *machineLab) startVCenter(ctx context.Context) (err error) {
 func (l *machineLab) startInventory(ctx context.Context) (err error) {
 	l.inventory, err = metal.Start(ctx, metal.Options{Dir: filepath.Join(l.dir, "inventory"), Metal3: true, IronCore: true, IPAM: true})
 	if err != nil {
+		return err
+	}
+	if err := l.inventory.InstallStatic(ctx); err != nil {
 		return err
 	}
 	if err := l.inventory.Grant(ctx); err != nil {
@@ -172,7 +188,7 @@ func (l *machineLab) nodes(site int) netip.Prefix {
 		return stackNodes
 	}
 	base := l.rack.Network.Prefix.Addr().As4()
-	base[3] = byte(64 * (site + 1))
+	base[3] = byte(64 * ((site + 1) % len(sites)))
 	return netip.PrefixFrom(netip.AddrFrom4(base), 26)
 }
 
@@ -287,12 +303,17 @@ func (l *machineLab) startCloudController(ctx context.Context, infrastructure *e
 	}
 	credentials := map[string]string{shoot.VSphereSite + ".username": vcenter.Username, shoot.VSphereSite + ".password": vcenter.Password}
 	config := &v1alpha1.CloudControllerManagerConfiguration{Shoot: shootName, Region: "local", DefaultSite: shoot.MetalSites[0]}
-	for n, site := range shoot.MetalSites {
-		inventory := []v1alpha1.MetalInventory{v1alpha1.MetalInventoryMetal3, v1alpha1.MetalInventoryIronCore}[n]
+	inventories := map[string]v1alpha1.MetalInventory{shoot.MetalSites[0]: v1alpha1.MetalInventoryMetal3,
+		shoot.MetalSites[1]: v1alpha1.MetalInventoryIronCore, ownSite: v1alpha1.MetalInventoryStatic}
+	for n, site := range sites {
+		inventory, ok := inventories[site]
+		if !ok {
+			continue
+		}
 		config.Sites = append(config.Sites, v1alpha1.CloudControllerSite{Name: site, Metal: &v1alpha1.MetalCloudController{
 			Connection: v1alpha1.MetalConnection{Inventory: inventory, Server: l.inventory.Server(), Namespace: metal.Namespace,
 				TLS: &v1alpha1.TLS{CACert: l.inventory.CA()}},
-			Zones: []v1alpha1.MetalCloudControllerZone{{Name: zones[n], HostSelector: &metav1.LabelSelector{MatchLabels: selectors[n]}}},
+			Zones: []v1alpha1.MetalCloudControllerZone{{Name: zones[n], HostSelector: &metav1.LabelSelector{MatchLabels: selectors[site]}}},
 		}})
 		credentials[site+".token"] = token.Token
 	}
@@ -350,6 +371,8 @@ func (l *machineLab) virtualSite(infrastructure *extensionsv1alpha1.Infrastructu
 // machine is the machine of a site, or of peerPool, nil if there is none.
 func (l *machineLab) machine(site string) *hardware.Machine {
 	switch site {
+	case ownSite:
+		return l.own
 	case shoot.VSphereSite:
 		return l.guests.Machine(l.names[site])
 	case shoot.Sites[0], peerPool:
@@ -373,6 +396,8 @@ func (l *machineLab) cutPower(ctx context.Context, site string) error {
 	case shoot.MetalSites[0], shoot.MetalSites[1]:
 		l.machine(site).CutPower()
 		return nil
+	case ownSite:
+		return l.own.Reset()
 	case shoot.Sites[0]:
 		return l.stack.inspector.Reset(ctx, l.names[site])
 	}
@@ -434,8 +459,10 @@ func (l *machineLab) processes() []*landscape.Process {
 		return nil
 	}
 	processes := append(l.shoot.Seed.Processes(), l.inventory.Processes()...)
-	if l.cloud != nil {
-		processes = append(processes, l.cloud)
+	for _, process := range append(l.balancers, l.cloud, l.operator) {
+		if process != nil {
+			processes = append(processes, process)
+		}
 	}
 	return processes
 }
@@ -443,8 +470,10 @@ func (l *machineLab) processes() []*landscape.Process {
 func (l *machineLab) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	if l.cloud != nil {
-		l.cloud.Stop(ctx)
+	for _, process := range append(l.balancers, l.cloud, l.operator) {
+		if process != nil {
+			process.Stop(ctx)
+		}
 	}
 	if l.shoot != nil {
 		l.shoot.Stop()

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -25,6 +24,9 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
+
+// life is the label of what "make machines" does.
+const life = "life"
 
 const (
 	joinTime = 8 * time.Minute
@@ -66,7 +68,7 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		})
 	})
 
-	It("should become nodes that are ready and initialized", func(ctx SpecContext) {
+	It("should become nodes that are ready and initialized", Label(life), func(ctx SpecContext) {
 		begin := time.Now()
 		Expect(lab.createShoot(ctx)).To(Succeed())
 		for n, site := range sites {
@@ -156,29 +158,7 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		}
 	}, SpecTimeout(specTime))
 
-	It("should leave nothing on disks that are cleaned or deleted with their machines", func(ctx SpecContext) {
-		machines := map[string]*hardware.Machine{}
-		each(func(site string, machine *hardware.Machine) { machines[site] = machine })
-		// The Worker says how many machines there are, as it may be reconciled after a quarantine meanwhile.
-		_, err := lab.shoot.ChangeWorker(ctx, func(worker *extensionsv1alpha1.Worker) {
-			for i := range worker.Spec.Pools {
-				worker.Spec.Pools[i].Minimum, worker.Spec.Pools[i].Maximum = 0, 0
-			}
-		})
-		Expect(err).NotTo(HaveOccurred())
-		for _, site := range sites {
-			Eventually(ctx, func() (*corev1.Node, error) { return lab.node(ctx, site) }, joinTime, time.Second).Should(BeNil())
-			Eventually(ctx, machines[site].On, joinTime, time.Second).Should(BeFalse(), site)
-		}
-		for _, site := range []string{shoot.MetalSites[0], shoot.VSphereSite, shoot.Sites[0]} {
-			Eventually(ctx, func() error {
-				_, err := os.Stat(machines[site].Disk())
-				return err
-			}, joinTime, time.Second).Should(MatchError(os.ErrNotExist), site)
-		}
-		Eventually(ctx, lab.stack.servers.All, joinTime, time.Second).Should(BeEmpty())
-		Eventually(ctx, lab.virtualMachines, joinTime, time.Second).WithContext(ctx).Should(BeEmpty())
-	}, SpecTimeout(specTime))
+	lifeSpecs()
 })
 
 // readiness is whether the kubelet of a node says that it is ready, empty if there is no node.

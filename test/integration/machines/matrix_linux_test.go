@@ -41,6 +41,12 @@ const (
 	nodePort    = 30080
 )
 
+// A packet of the overlay has at most this size, with the headers of IP and ICMP.
+const (
+	overlayMTU = 1450
+	headers    = 28
+)
+
 // place is where packets come from, or go to.
 type place struct{ kind, pool string }
 
@@ -99,9 +105,9 @@ func rowsOf() []row {
 	return all
 }
 
-// matrixSpecs need nodes, which addressOf finds, and on which at runs scripts.
+// matrixSpecs need nodes, which addressOf finds.
 func matrixSpecs(addressOf func(ctx context.Context, pool string) (name, address string),
-	at func(ctx context.Context, pool, script string) (string, error)) {
+	at onNode) {
 	pools := append(slices.Clone(sites[:]), peerPool)
 	addresses := map[place]string{{kind: kindOutside}: administrator.String()}
 	// try sends packets for rows that have one place to come from, at the same time, and returns which of them passed.
@@ -163,7 +169,7 @@ func matrixSpecs(addressOf func(ctx context.Context, pool string) (name, address
 			}
 			var script bytes.Buffer
 			Expect(parsed.Execute(&script, map[string]any{"Own": nodes[pool], "Overlay": overlay, "Direct": direct,
-				"Kubelet": kubeletPort, "NodePort": nodePort, "Other": otherPort, "Pods": podRange})).To(Succeed())
+				"MTU": overlayMTU, "Kubelet": kubeletPort, "NodePort": nodePort, "Other": otherPort, "Pods": podRange})).To(Succeed())
 			out, err := at(ctx, pool, script.String())
 			Expect(err).NotTo(HaveOccurred(), "%s: %s", pool, out)
 		}
@@ -193,6 +199,20 @@ func matrixSpecs(addressOf func(ctx context.Context, pool string) (name, address
 		}
 		AddReportEntry("matrix", fmt.Sprintf("%d rows in %.0f s", len(rowsOf()), time.Since(begin).Seconds()))
 		Expect(wrong).To(BeEmpty())
+	}, SpecTimeout(specTime))
+
+	It("should carry packets of full size between the pods of all sites", func(ctx SpecContext) {
+		for _, from := range sites {
+			var script strings.Builder
+			for _, to := range sites {
+				if from != to {
+					fmt.Fprintf(&script, "ip netns exec pod ping -q -c 3 -i 0.2 -W 5 -M do -s %d %s\n", overlayMTU-headers, addresses[place{kindPod, to}])
+				}
+			}
+			out, err := at(ctx, from, script.String())
+			Expect(err).NotTo(HaveOccurred(), "%s: %s", from, out)
+			Expect(strings.Count(out, " 0% packet loss")).To(Equal(len(sites)-1), out)
+		}
 	}, SpecTimeout(specTime))
 
 	It("should be seen with their own addresses on other sites", func(ctx SpecContext) {

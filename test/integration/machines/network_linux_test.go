@@ -117,6 +117,12 @@ func dialFrom(from netip.Addr) func(ctx context.Context, network, address string
 	return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: from.AsSlice()}}).DialContext
 }
 
+// timedOut is whether nothing answered.
+func timedOut(err error) bool {
+	var failure net.Error
+	return errors.As(err, &failure) && failure.Timeout()
+}
+
 // login signs in at the SSH server of a machine, which is reached with dial.
 func login(ctx context.Context, dial func(ctx context.Context, network, address string) (net.Conn, error), address string,
 	key ssh.Signer) (*ssh.Client, error) {

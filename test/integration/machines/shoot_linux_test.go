@@ -29,11 +29,11 @@ import (
 
 var (
 	// sites are the sites of the shoot, and zones and machine types are theirs.
-	sites        = [4]string{shoot.MetalSites[0], shoot.MetalSites[1], shoot.VSphereSite, shoot.Sites[0]}
-	zones        = [4]string{"rack-1", "hall-1", "vc-1", "cloud-a"}
-	machineTypes = [4]string{"small", "small", "small", "tiny"}
-	// selectors are those of shoot.MetalSites.
-	selectors = [2]map[string]string{{"rack": "r1"}, {"hall": "h1"}}
+	sites        = [5]string{shoot.MetalSites[0], shoot.MetalSites[1], shoot.VSphereSite, shoot.Sites[0], ownSite}
+	zones        = [5]string{"rack-1", "hall-1", "vc-1", "cloud-a", "own-1"}
+	machineTypes = [5]string{"small", "small", "small", "tiny", "small"}
+	// selectors are those of the zones of bare metal.
+	selectors = map[string]map[string]string{shoot.MetalSites[0]: {"rack": "r1"}, shoot.MetalSites[1]: {"hall": "h1"}, ownSite: {"rack": "7"}}
 	// networkData configures the static address of a machine, as docs/usage/usage.md says, for each inventory.
 	networkData = [2]string{`{
 		"links": [{"id": "nodes", "type": "phy", "ethernet_mac_address": "${MAC}"}],
@@ -56,7 +56,7 @@ func pools() []pool {
 	for n, site := range sites {
 		all = append(all, pool{name: site, zone: zones[n], machineType: machineTypes[n]})
 	}
-	return append(all, pool{name: peerPool, zone: zones[3], machineType: machineTypes[3]})
+	return append(all, pool{name: peerPool, zone: zones[siteNumber(shoot.Sites[0])], machineType: machineTypes[siteNumber(shoot.Sites[0])]})
 }
 
 // imageVersion is the version of the machine image whose template in the vCenter has Debian as its guest.
@@ -78,6 +78,9 @@ func (l *machineLab) createShoot(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
+	if err := l.addOwnSite(ctx); err != nil {
+		return err
+	}
 	infrastructure, err := l.shoot.Infrastructure()
 	if err != nil {
 		return err
@@ -87,6 +90,7 @@ func (l *machineLab) createShoot(ctx context.Context) error {
 		return err
 	}
 	config.Sites = slices.DeleteFunc(config.Sites, func(s v1alpha1.InfrastructureSite) bool { return siteNumber(s.Name) < 0 })
+	config.Sites = append(config.Sites, v1alpha1.InfrastructureSite{Name: ownSite})
 	racks := slices.IndexFunc(config.Sites, func(s v1alpha1.InfrastructureSite) bool { return s.Name == shoot.MetalSites[0] })
 	for i := range config.Sites {
 		n, site := siteNumber(config.Sites[i].Name), &config.Sites[i]
@@ -119,12 +123,15 @@ func (l *machineLab) createShoot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := l.waitForOwnHost(ctx); err != nil {
+		return err
+	}
 	return l.createPools(ctx, worker)
 }
 
 // createPools creates the pools. The driver makes an Ignition config of the script where hosts want one.
 func (l *machineLab) createPools(ctx context.Context, worker *extensionsv1alpha1.Worker) error {
-	script, err := l.script()
+	script, err := l.script(mark)
 	if err != nil {
 		return err
 	}
@@ -147,8 +154,8 @@ func (l *machineLab) createPools(ctx context.Context, worker *extensionsv1alpha1
 	return l.shoot.Create(ctx, worker)
 }
 
-// script is the user data that makes a machine a node.
-func (l *machineLab) script() ([]byte, error) {
+// script is the user data that makes a machine a node with a mark on its disk.
+func (l *machineLab) script(mark string) ([]byte, error) {
 	parsed, err := template.New("node").Parse(nodeScript)
 	if err != nil {
 		return nil, err
@@ -163,6 +170,27 @@ func (l *machineLab) script() ([]byte, error) {
 
 // changeCluster lets the Shoot of the Cluster have the sites and pools that it has.
 func (l *machineLab) changeCluster(ctx context.Context, config *runtime.RawExtension) error {
+	return l.changeShoot(ctx, func(object *gardencorev1beta1.Shoot) (err error) {
+		object.Spec.Provider.InfrastructureConfig = config
+		first := object.Spec.Provider.Workers[0]
+		object.Spec.Provider.Workers = nil
+		for _, wanted := range pools() {
+			p := *first.DeepCopy()
+			p.Name, p.Machine.Type, p.Zones, p.Minimum, p.Maximum = wanted.name, wanted.machineType, []string{wanted.zone}, 1, 1
+			p.Machine.Image.Version = new(imageVersion)
+			p.MaxSurge, p.MaxUnavailable = new(intstr.FromInt32(0)), new(intstr.FromInt32(1))
+			object.Spec.Provider.Workers = append(object.Spec.Provider.Workers, p)
+		}
+		object.Spec.Provider.ControlPlaneConfig.Raw, err = json.Marshal(&v1alpha1.ControlPlaneConfig{
+			TypeMeta:    metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "ControlPlaneConfig"},
+			DefaultSite: shoot.MetalSites[0],
+		})
+		return err
+	})
+}
+
+// changeShoot changes the Shoot of the Cluster.
+func (l *machineLab) changeShoot(ctx context.Context, change func(*gardencorev1beta1.Shoot) error) error {
 	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: shootName}}
 	if err := l.shoot.Seed.Client.Get(ctx, client.ObjectKeyFromObject(cluster), cluster); err != nil {
 		return err
@@ -171,23 +199,10 @@ func (l *machineLab) changeCluster(ctx context.Context, config *runtime.RawExten
 	if err := json.Unmarshal(cluster.Spec.Shoot.Raw, object); err != nil {
 		return err
 	}
-	object.Spec.Provider.InfrastructureConfig = config
-	first := object.Spec.Provider.Workers[0]
-	object.Spec.Provider.Workers = nil
-	for _, wanted := range pools() {
-		p := *first.DeepCopy()
-		p.Name, p.Machine.Type, p.Zones, p.Minimum, p.Maximum = wanted.name, wanted.machineType, []string{wanted.zone}, 1, 1
-		p.Machine.Image.Version = new(imageVersion)
-		p.MaxSurge, p.MaxUnavailable = new(intstr.FromInt32(0)), new(intstr.FromInt32(1))
-		object.Spec.Provider.Workers = append(object.Spec.Provider.Workers, p)
-	}
-	var err error
-	if object.Spec.Provider.ControlPlaneConfig.Raw, err = json.Marshal(&v1alpha1.ControlPlaneConfig{
-		TypeMeta:    metav1.TypeMeta{APIVersion: v1alpha1.SchemeGroupVersion.String(), Kind: "ControlPlaneConfig"},
-		DefaultSite: shoot.MetalSites[0],
-	}); err != nil {
+	if err := change(object); err != nil {
 		return err
 	}
+	var err error
 	if cluster.Spec.Shoot.Raw, err = json.Marshal(object); err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"path"
 	"path/filepath"
@@ -187,14 +186,7 @@ func volumeSpecs(addressOf func(ctx context.Context, pool string) (name, address
 			return (&net.Dialer{}).DialContext(ctx, "unix", address)
 		}))
 
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(lab.rack.Network.Gateway.String(), "0"))
-		Expect(err).NotTo(HaveOccurred())
-		download = "http://" + listener.Addr().String()
-		server := &http.Server{ReadHeaderTimeout: flowTime, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			http.ServeFile(w, r, executable)
-		})}
-		go func() { _ = server.Serve(listener) }()
-		DeferCleanup(server.Close)
+		download = serveFile(ctx, executable)
 	})
 
 	It("should have a volume that is written on one and read on another", func(ctx SpecContext) {

@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: SAP SE or an SAP affiliate company and Gardener contributors
+//
+// SPDX-License-Identifier: Apache-2.0
+
+package machines_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
+	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/rand"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/hardware"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
+)
+
+const (
+	// nextMark is on the disk of a machine that replaced another one.
+	nextMark = "mark-of-the-next-node-77d0e1"
+
+	floorMAC = "02:00:00:00:77:f0"
+)
+
+// lifeSpecs are about what owners do with their pools, in that order. The nodes are ready before.
+func lifeSpecs() {
+	It("should be replaced pool by pool, and run other user data", Label(life), func(ctx SpecContext) {
+		floor := bootByHand(ctx)
+		table := []string{fmt.Sprintf("by hand | %.0f s from power on to a node that is ready", floor.Seconds())}
+		for _, pool := range pools() {
+			before := specs.Identities(ctx, poolOf(pool.name), "")
+			Expect(before).To(HaveLen(1))
+			begin := time.Now()
+			rollTo(ctx, pool.name, mustScript(nextMark))
+			profile := ""
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(stopIfEnded()).To(Succeed())
+				machines, err := poolOf(pool.name).Machines(ctx, "")
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(machines).To(HaveLen(1))
+				g.Expect(before).NotTo(HaveKey(machines[0].Name))
+				profile = machines[0].Annotations[v1alpha1.AnnotationBirthProfile]
+				g.Expect(profile).NotTo(BeEmpty())
+				g.Expect(poolOf(pool.name).Running(ctx, "", 1)).To(Succeed())
+			}, joinTime, time.Second).Should(Succeed(), pool.name)
+			ready := platform.ParseBirthProfile(profile)[platform.BirthReady]
+			table = append(table, fmt.Sprintf("%s | %.0f s from Machine to ready | %.1f of by hand | replaced in %.0f s | %s",
+				pool.name, ready.Seconds(), ready.Seconds()/floor.Seconds(), time.Since(begin).Seconds(), profile))
+			rename(ctx, pool.name)
+			Expect(lab.isOnDisk(lab.machine(pool.name), nextMark)).To(BeTrue(), pool.name)
+			if pool.name != ownSite { // whose operator deletes files, and erases no disk
+				Expect(lab.isOnDisk(lab.machine(pool.name), mark)).To(BeFalse(), pool.name)
+			}
+		}
+		AddReportEntry("seconds", strings.Join(table, "\n"))
+	}, SpecTimeout(specTime))
+
+	It("should be more and fewer", Label(life), func(ctx SpecContext) {
+		before := specs.Identities(ctx, poolOf(peerPool), "")
+		for _, size := range []int32{2, 1} {
+			resize(ctx, size, peerPool)
+			Eventually(ctx, poolOf(peerPool).Running, joinTime, time.Second).WithArguments("", int(size)).Should(Succeed())
+			for _, site := range sites {
+				Expect(poolOf(site).Running(ctx, "", 1)).To(Succeed())
+			}
+			Eventually(ctx, lab.stack.servers.All, joinTime, time.Second).Should(HaveLen(int(size) + 1))
+			if size == 2 {
+				now := specs.Identities(ctx, poolOf(peerPool), "")
+				for name, id := range before {
+					Expect(now).To(HaveKeyWithValue(name, id))
+				}
+			}
+		}
+		rename(ctx, peerPool)
+	}, SpecTimeout(specTime))
+
+	It("should be gone while the shoot is hibernated, with what is on disks that are cleaned or deleted", Label(life), func(ctx SpecContext) {
+		machines := map[string]*hardware.Machine{}
+		for _, pool := range pools() {
+			machines[pool.name] = lab.machine(pool.name)
+		}
+		hibernate(ctx, true)
+		for name, machine := range machines {
+			Eventually(ctx, func() (*corev1.Node, error) { return lab.node(ctx, name) }, joinTime, time.Second).Should(BeNil(), name)
+			Eventually(ctx, machine.On, joinTime, time.Second).Should(Equal(name == ownSite), name)
+		}
+		for _, site := range []string{shoot.MetalSites[0], shoot.VSphereSite, shoot.Sites[0]} {
+			Eventually(ctx, func() error {
+				_, err := os.Stat(machines[site].Disk())
+				return err
+			}, joinTime, time.Second).Should(MatchError(os.ErrNotExist), site)
+		}
+		expectNoMachines(ctx)
+	}, SpecTimeout(specTime))
+
+	It("should be there again when the shoot wakes up", Label(life), func(ctx SpecContext) {
+		begin := time.Now()
+		hibernate(ctx, false)
+		for _, pool := range pools() {
+			Eventually(ctx, poolOf(pool.name).Running, joinTime, time.Second).WithArguments("", 1).Should(Succeed())
+			Eventually(ctx, func() (corev1.ConditionStatus, error) {
+				node, err := lab.node(ctx, pool.name)
+				return readiness(node), err
+			}, joinTime, time.Second).Should(Equal(corev1.ConditionTrue), pool.name)
+			rename(ctx, pool.name)
+		}
+		AddReportEntry("awake", fmt.Sprintf("all nodes are ready after %.0f s", time.Since(begin).Seconds()))
+	}, SpecTimeout(specTime))
+
+	It("should be deleted with the shoot, of which nothing is left", Label(life), func(ctx SpecContext) {
+		worker := &extensionsv1alpha1.Worker{ObjectMeta: metav1.ObjectMeta{Name: "hybrid", Namespace: shootName}}
+		Expect(lab.shoot.Delete(ctx, worker)).To(Succeed())
+		expectNoMachines(ctx)
+		infrastructures := &extensionsv1alpha1.InfrastructureList{}
+		Expect(lab.shoot.Seed.Client.List(ctx, infrastructures, client.InNamespace(shootName))).To(Succeed())
+		Expect(infrastructures.Items).To(HaveLen(1))
+		Expect(lab.shoot.Delete(ctx, &infrastructures.Items[0])).To(Succeed())
+		Expect(lab.stack.inspector.Objects(ctx, shootName)).To(BeEmpty())
+		Expect(lab.vcenter.Objects(ctx, shootName)).To(BeEmpty())
+		Eventually(ctx, lab.inventory.Objects, flowTime, time.Second).WithArguments(shootName).Should(BeEmpty())
+	}, SpecTimeout(specTime))
+}
+
+func poolOf(name string) shoot.Pool { return shoot.Pool{Shoot: lab.shoot, Name: name} }
+
+// mustScript is the user data of a node with a mark.
+func mustScript(mark string) []byte {
+	GinkgoHelper()
+	script, err := lab.script(mark)
+	Expect(err).NotTo(HaveOccurred())
+	return script
+}
+
+// rename notes which virtual machine or server the only machine of a pool is now. Hosts stay what they are.
+func rename(ctx context.Context, pool string) {
+	GinkgoHelper()
+	switch pool {
+	case shoot.VSphereSite:
+		lab.names[pool] = specs.Machines(ctx, poolOf(pool), "")[0].Name
+	case shoot.Sites[0], peerPool:
+		lab.names[pool] = serverOf(ctx, pool)
+	}
+}
+
+// rollTo replaces the machines of a pool by some with other user data, as gardenlet does. It does not wait.
+func rollTo(ctx context.Context, name string, script []byte, changes ...func(*extensionsv1alpha1.WorkerPool)) {
+	GinkgoHelper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "user-data-" + name + "-" + rand.String(5), Namespace: shootName},
+		Data: map[string][]byte{"script": script}}
+	Expect(lab.shoot.Seed.Client.Create(ctx, secret)).To(Succeed())
+	changePools(ctx, func(pool *extensionsv1alpha1.WorkerPool) {
+		pool.UserDataSecretRef.Name, pool.NodeAgentSecretName = secret.Name, &secret.Name
+		for _, change := range changes {
+			change(pool)
+		}
+	}, name)
+}
+
+// resize says how many machines pools have.
+func resize(ctx context.Context, size int32, names ...string) {
+	GinkgoHelper()
+	changePools(ctx, func(pool *extensionsv1alpha1.WorkerPool) { pool.Minimum, pool.Maximum = size, size }, names...)
+}
+
+// changePools changes pools of the Worker, and lets it be reconciled.
+func changePools(ctx context.Context, change func(*extensionsv1alpha1.WorkerPool), names ...string) {
+	GinkgoHelper()
+	_, err := lab.shoot.ChangeWorker(ctx, func(worker *extensionsv1alpha1.Worker) {
+		for i := range worker.Spec.Pools {
+			for _, name := range names {
+				if worker.Spec.Pools[i].Name == name {
+					change(&worker.Spec.Pools[i])
+				}
+			}
+		}
+	})
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// hibernate does what gardenlet does when a shoot is hibernated or wakes up.
+func hibernate(ctx context.Context, enabled bool) {
+	GinkgoHelper()
+	Expect(lab.changeShoot(ctx, func(object *gardencorev1beta1.Shoot) error {
+		object.Spec.Hibernation = &gardencorev1beta1.Hibernation{Enabled: &enabled}
+		return nil
+	})).To(Succeed())
+	since := time.Now()
+	worker, err := lab.shoot.ChangeWorker(ctx, func(*extensionsv1alpha1.Worker) {})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(lab.shoot.Reconciled(ctx, worker, since)).To(Succeed())
+}
+
+// expectNoMachines waits until the sites of virtual machines have none.
+func expectNoMachines(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(ctx, lab.stack.servers.All, joinTime, time.Second).Should(BeEmpty())
+	Eventually(ctx, lab.virtualMachines, joinTime, time.Second).WithContext(ctx).Should(BeEmpty())
+}
+
+// bootByHand boots a machine with the user data of a node, and returns when its node was ready.
+func bootByHand(ctx context.Context) time.Duration {
+	GinkgoHelper()
+	secret := rand.String(16)
+	token := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-b4hand", Namespace: metav1.NamespaceSystem},
+		Type:       corev1.SecretTypeBootstrapToken,
+		StringData: map[string]string{"token-id": "b4hand", "token-secret": secret, "usage-bootstrap-authentication": "true"},
+	}
+	Expect(lab.shoot.Seed.Client.Create(ctx, token)).To(Succeed())
+	script := strings.ReplaceAll(string(mustScript(mark)), "<<BOOTSTRAP_TOKEN>>", "b4hand."+secret)
+	machine, err := lab.rack.Install("by-hand", hardware.Options{MAC: floorMAC})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(machine.Remove)
+	address := lab.nodes(0).Addr()
+	for range 20 {
+		address = address.Next()
+	}
+	Expect(machine.Provision(lab.driveOf(machine.Name, address.String(), floorMAC, []byte(script)))).To(Succeed())
+	begin := time.Now()
+	Expect(machine.PowerOn()).To(Succeed())
+	node := &corev1.Node{}
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(lab.shoot.Seed.Client.Get(ctx, client.ObjectKey{Name: machine.Name}, node)).To(Succeed())
+		g.Expect(readiness(node)).To(Equal(corev1.ConditionTrue))
+	}, joinTime, 100*time.Millisecond).Should(Succeed())
+	took := time.Since(begin)
+	machine.CutPower()
+	Expect(client.IgnoreNotFound(lab.shoot.Seed.Client.Delete(ctx, node))).To(Succeed())
+	return took
+}
