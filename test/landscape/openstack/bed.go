@@ -58,7 +58,7 @@ func NewBed() (*Bed, error) {
 // has at a socket, with Neutron's agents. It needs namespaces of its own, which package isolation makes.
 func NewMachinesBed(state, socket string) *Bed {
 	b := newBed(state)
-	b.env = []string{"OST_MACHINES=" + socket, "OST_SERVICES=cinder octavia"}
+	b.env = []string{"OST_MACHINES=" + socket}
 	return b
 }
 
