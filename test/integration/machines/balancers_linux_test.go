@@ -55,8 +55,7 @@ func addressesOf(site string) netip.Prefix {
 
 // balancerSpecs are about MetalLB as the chart configures it, with its programs as processes: its controllers, and its speakers and
 // kube-proxy on the nodes. The nodes have pods that listen at otherPort.
-func balancerSpecs(addressOf func(ctx context.Context, pool string) (name, address string),
-	at onNode) {
+func balancerSpecs(addressOf func(ctx context.Context, pool string) (name, address string), at onNode) {
 	services := map[string]*corev1.Service{}
 	space := func(site string) string { return "metallb-" + site }
 	given := func(site string) string { return services[site].Status.LoadBalancer.Ingress[0].IP }
@@ -95,7 +94,6 @@ func balancerSpecs(addressOf func(ctx context.Context, pool string) (name, addre
 				parsed, err := netip.ParseAddr(address)
 				return err == nil && addressesOf(site).Contains(parsed)
 			}))
-			// The pod sees the node, because that is how kube-proxy sends what comes from outside to pods of all nodes.
 			_, address := addressOf(ctx, site)
 			Eventually(ctx, ask, flowTime, time.Second).WithArguments(site).Should(MatchRegexp(`^\d+\.\d+\.\d+\.\d+$`))
 			AddReportEntry("reached", fmt.Sprintf("%s at %s after %.0f s", site, given(site), time.Since(begin).Seconds()))

@@ -23,7 +23,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 // birthSpecs are about what is known of the births of the machines.
@@ -37,12 +36,6 @@ func birthSpecs() {
 		shoot.Sites[0]:      {platform.BirthPowered},
 	}
 	ofAll := []platform.BirthPhase{platform.BirthClaimed, platform.BirthRegistered, platform.BirthInitialized, platform.BirthReady}
-	machineOf := func(ctx context.Context, pool string) *machinev1alpha1.Machine {
-		GinkgoHelper()
-		machines := specs.Machines(ctx, shoot.Pool{Shoot: lab.shoot, Name: pool}, "")
-		Expect(machines).To(HaveLen(1))
-		return &machines[0]
-	}
 	profileOf := func(ctx context.Context, pool string) func() string {
 		return func() string {
 			return machineOf(ctx, pool).Annotations[v1alpha1.AnnotationBirthProfile]

@@ -56,10 +56,7 @@ func cutSpecs(at onNode) {
 	expectStatus := func(ctx context.Context, status corev1.ConditionStatus, pools ...string) {
 		GinkgoHelper()
 		for _, pool := range pools {
-			Eventually(ctx, func() (corev1.ConditionStatus, error) {
-				node, err := lab.node(ctx, pool)
-				return readiness(node), err
-			}, joinTime, time.Second).Should(Equal(status), pool)
+			become(ctx, pool, status)
 		}
 	}
 	expectQuarantine := func(ctx context.Context, site string, status gardencorev1beta1.ConditionStatus) {

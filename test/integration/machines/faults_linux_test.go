@@ -7,12 +7,10 @@ package machines_test
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
-	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -37,12 +35,6 @@ func faultSpecs(at onNode) {
 			}
 		}
 		return all
-	}
-	machineOf := func(ctx context.Context) machinev1alpha1.Machine {
-		GinkgoHelper()
-		machines := specs.Machines(ctx, poolOf(peerPool), "")
-		Expect(machines).To(HaveLen(1))
-		return machines[0]
 	}
 	// expectNext waits until the only machine of the pool is another one, which runs, and the site has no more servers than before.
 	expectNext := func(ctx context.Context, before string, servers int) {
@@ -85,7 +77,7 @@ func faultSpecs(at onNode) {
 
 	DescribeTable("should be replaced after the health timeout, while the site's other node stays", func(ctx SpecContext,
 		fail func(context.Context) error, condition corev1.NodeConditionType, status corev1.ConditionStatus) {
-		kept, servers, before := others(ctx), len(lab.stack.servers.All()), machineOf(ctx)
+		kept, servers, before := others(ctx), len(lab.stack.servers.All()), machineOf(ctx, peerPool)
 		begin := time.Now()
 		Expect(fail(ctx)).To(Succeed())
 		Eventually(ctx, conditionOf(ctx, condition), joinTime, time.Second).Should(Equal(status))
@@ -112,7 +104,7 @@ func faultSpecs(at onNode) {
 				pool.MachineControllerManagerSettings = &gardencorev1beta1.MachineControllerManagerSettings{MachineCreationTimeout: timeout}
 			}
 		}
-		before, begin := machineOf(ctx), time.Now()
+		before, begin := machineOf(ctx, peerPool), time.Now()
 		rollTo(ctx, peerPool, []byte("#!/bin/bash\necho it fails >/dev/console\nexit 1\n"), settings(&metav1.Duration{Duration: creationTimeout}))
 		failing := ""
 		Eventually(ctx, func(g Gomega) {
@@ -142,7 +134,7 @@ func faultSpecs(at onNode) {
 
 		rollTo(ctx, peerPool, mustScript(mark), settings(nil))
 		expectNext(ctx, next, servers)
-		Expect(strings.Contains(lab.machine(peerPool).Console(200), "user data of ")).To(BeTrue())
+		Expect(lab.machine(peerPool).Console(200)).To(ContainSubstring("user data of "))
 		Expect(others(ctx)).To(Equal(kept))
 	}, SpecTimeout(specTime))
 }

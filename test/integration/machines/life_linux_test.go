@@ -110,10 +110,7 @@ func lifeSpecs() {
 		hibernate(ctx, false)
 		for _, pool := range pools() {
 			Eventually(ctx, poolOf(pool.name).Running, joinTime, time.Second).WithArguments("", 1).Should(Succeed())
-			Eventually(ctx, func() (corev1.ConditionStatus, error) {
-				node, err := lab.node(ctx, pool.name)
-				return readiness(node), err
-			}, joinTime, time.Second).Should(Equal(corev1.ConditionTrue), pool.name)
+			become(ctx, pool.name, corev1.ConditionTrue)
 			rename(ctx, pool.name)
 		}
 		AddReportEntry("awake", fmt.Sprintf("all nodes are ready after %.0f s", time.Since(begin).Seconds()))
@@ -133,8 +130,6 @@ func lifeSpecs() {
 	}, SpecTimeout(specTime))
 }
 
-func poolOf(name string) shoot.Pool { return shoot.Pool{Shoot: lab.shoot, Name: name} }
-
 // mustScript is the user data of a node with a mark.
 func mustScript(mark string) []byte {
 	GinkgoHelper()
@@ -148,7 +143,7 @@ func rename(ctx context.Context, pool string) {
 	GinkgoHelper()
 	switch pool {
 	case shoot.VSphereSite:
-		lab.names[pool] = specs.Machines(ctx, poolOf(pool), "")[0].Name
+		lab.names[pool] = machineOf(ctx, pool).Name
 	case shoot.Sites[0], peerPool:
 		lab.names[pool] = serverOf(ctx, pool)
 	}

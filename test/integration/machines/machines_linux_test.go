@@ -14,6 +14,7 @@ import (
 	v1beta1helper "github.com/gardener/gardener/pkg/api/core/v1beta1/helper"
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
+	machinev1alpha1 "github.com/gardener/machine-controller-manager/pkg/apis/machine/v1alpha1"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -34,20 +35,6 @@ const (
 )
 
 var _ = Describe("Machines that boot", Ordered, func() {
-	// become waits until the node of a site has a status, and returns it.
-	become := func(ctx context.Context, site string, status corev1.ConditionStatus) *corev1.Node {
-		GinkgoHelper()
-		var node *corev1.Node
-		Eventually(ctx, func() (corev1.ConditionStatus, error) {
-			if err := stopIfEnded(); err != nil {
-				return "", err
-			}
-			var err error
-			node, err = lab.node(ctx, site)
-			return readiness(node), err
-		}, joinTime, time.Second).Should(Equal(status))
-		return node
-	}
 	each := func(f func(site string, machine *hardware.Machine)) {
 		for _, pool := range pools() {
 			if machine := lab.machine(pool.name); machine != nil {
@@ -74,9 +61,8 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		for n, site := range sites {
 			node := become(ctx, site, corev1.ConditionTrue)
 			AddReportEntry("ready "+site, fmt.Sprintf("%.0f s after the Worker", time.Since(begin).Seconds()))
-			machines := specs.Machines(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, "")
-			Expect(machines).To(HaveLen(1))
-			Expect(node.Name).To(Equal(machines[0].Name))
+			machine := machineOf(ctx, site)
+			Expect(node.Name).To(Equal(machine.Name))
 			switch site {
 			case shoot.VSphereSite:
 				lab.names[site] = node.Name
@@ -89,7 +75,7 @@ var _ = Describe("Machines that boot", Ordered, func() {
 			Eventually(ctx, func(g Gomega) {
 				node, err := lab.node(ctx, site)
 				g.Expect(err).NotTo(HaveOccurred())
-				g.Expect(node.Spec.ProviderID).To(Equal(machines[0].Spec.ProviderID))
+				g.Expect(node.Spec.ProviderID).To(Equal(machine.Spec.ProviderID))
 				g.Expect(node.Spec.Taints).NotTo(ContainElement(HaveField("Key", "node.cloudprovider.kubernetes.io/uninitialized")))
 				g.Expect(node.Labels).To(HaveKeyWithValue(corev1.LabelTopologyZone, zones[n]))
 				g.Expect(node.Status.Addresses).To(ContainElement(And(HaveField("Type", corev1.NodeInternalIP), HaveField("Address",
@@ -126,7 +112,7 @@ var _ = Describe("Machines that boot", Ordered, func() {
 	It("should be kept while the cables of their sites are pulled, and be ready again", func(ctx SpecContext) {
 		before := map[string]map[string]string{}
 		for _, site := range sites {
-			before[site] = specs.Identities(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, "")
+			before[site] = specs.Identities(ctx, poolOf(site), "")
 		}
 		each(func(_ string, machine *hardware.Machine) { Expect(machine.PullCable()).To(Succeed()) })
 		for _, site := range sites {
@@ -137,7 +123,7 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		for _, site := range sites {
 			become(ctx, site, corev1.ConditionTrue)
 			Eventually(ctx, quarantined, joinTime, time.Second).WithArguments(site).Should(Equal(gardencorev1beta1.ConditionFalse), site)
-			Expect(specs.Identities(ctx, shoot.Pool{Shoot: lab.shoot, Name: site}, "")).To(Equal(before[site]))
+			Expect(specs.Identities(ctx, poolOf(site), "")).To(Equal(before[site]))
 		}
 	}, SpecTimeout(specTime))
 
@@ -174,12 +160,35 @@ func readiness(node *corev1.Node) corev1.ConditionStatus {
 	return ""
 }
 
+func poolOf(name string) shoot.Pool { return shoot.Pool{Shoot: lab.shoot, Name: name} }
+
+// machineOf is the only machine of a pool.
+func machineOf(ctx context.Context, pool string) *machinev1alpha1.Machine {
+	GinkgoHelper()
+	machines := specs.Machines(ctx, poolOf(pool), "")
+	Expect(machines).To(HaveLen(1))
+	return &machines[0]
+}
+
 // serverOf is the ID of the server of a pool's only machine.
 func serverOf(ctx context.Context, pool string) string {
 	GinkgoHelper()
-	machines := specs.Machines(ctx, shoot.Pool{Shoot: lab.shoot, Name: pool}, "")
-	Expect(machines).To(HaveLen(1))
-	return strings.TrimPrefix(machines[0].Spec.ProviderID, "openstack:///")
+	return strings.TrimPrefix(machineOf(ctx, pool).Spec.ProviderID, "openstack:///")
+}
+
+// become waits until the node of a pool has a status, and returns it.
+func become(ctx context.Context, pool string, status corev1.ConditionStatus) *corev1.Node {
+	GinkgoHelper()
+	var node *corev1.Node
+	Eventually(ctx, func() (corev1.ConditionStatus, error) {
+		if err := stopIfEnded(); err != nil {
+			return "", err
+		}
+		var err error
+		node, err = lab.node(ctx, pool)
+		return readiness(node), err
+	}, joinTime, time.Second).Should(Equal(status), pool)
+	return node
 }
 
 // quarantined returns whether a site is in quarantine, empty if it never was.

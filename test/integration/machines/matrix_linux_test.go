@@ -106,8 +106,7 @@ func rowsOf() []row {
 }
 
 // matrixSpecs need nodes, which addressOf finds.
-func matrixSpecs(addressOf func(ctx context.Context, pool string) (name, address string),
-	at onNode) {
+func matrixSpecs(addressOf func(ctx context.Context, pool string) (name, address string), at onNode) {
 	pools := append(slices.Clone(sites[:]), peerPool)
 	addresses := map[place]string{{kind: kindOutside}: administrator.String()}
 	// try sends packets for rows that have one place to come from, at the same time, and returns which of them passed.

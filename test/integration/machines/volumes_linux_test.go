@@ -32,7 +32,6 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
-	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 const (
@@ -222,10 +221,9 @@ func volumeSpecs(addressOf func(ctx context.Context, pool string) (name, address
 	It("should lose nothing of a volume that is attached to a machine which is deleted, and read it on the next", func(ctx SpecContext) {
 		before, _ := addressOf(ctx, shoot.Sites[0])
 		old := serverOf(ctx, shoot.Sites[0])
-		machines := specs.Machines(ctx, shoot.Pool{Shoot: lab.shoot, Name: shoot.Sites[0]}, "")
-		Expect(machines).To(HaveLen(1))
+		machine := machineOf(ctx, shoot.Sites[0])
 		begin := time.Now()
-		Expect(lab.shoot.Seed.Client.Delete(ctx, &machines[0])).To(Succeed())
+		Expect(lab.shoot.Seed.Client.Delete(ctx, machine)).To(Succeed())
 		Eventually(ctx, lab.stack.servers.All, joinTime, time.Second).ShouldNot(HaveKey(old))
 		become(ctx, shoot.Sites[0], id, "available")
 		detach(ctx, old)
