@@ -6,7 +6,8 @@
 # Builds the processes of the local landscape that are not ours (etcd, those of Kubernetes and of Gardener, machine-controller-manager,
 # those of a bare-metal site, those for volumes and load balancers, and an S3 server) from the Go module proxy into hack/bin, unless they
 # are there in the versions of the go.mod files in hack/landscape/binaries. If KUBEBUILDER_ASSETS is set, etcd and kube-apiserver are taken
-# from that folder. Arguments are the names of executables, such as `kubernetes gardener`; without them all are built.
+# from that folder. Arguments are the names of executables, such as `kubernetes gardener`; without them, all are built but those that
+# few tests need.
 #
 # It uses neither -trimpath nor another CGO_ENABLED than `go test`: all share one build cache.
 
@@ -120,6 +121,15 @@ for name in controller speaker; do
 done
 cd ../localvolumes
 build local-path-provisioner github.com/rancher/local-path-provisioner github.com/rancher/local-path-provisioner "1 minute"
+
+# What gives pods of machines their network and their names. Only tests with machines need them.
+cd ../pods
+if [[ $selection == *" flanneld "* ]]; then
+  build flanneld github.com/flannel-io/flannel github.com/flannel-io/flannel "4 minutes"
+fi
+if [[ $selection == *" coredns "* ]]; then
+  build coredns github.com/coredns/coredns github.com/coredns/coredns "6 minutes"
+fi
 
 # An S3 server with versions and object lock, for backups.
 cd ../objectstore
