@@ -31,12 +31,13 @@ report() {
   done
 }
 
-# build NAME PACKAGE MODULE COLD [SOURCE...]   COLD is how long it takes with an empty build cache, SOURCES are files of ours
+# build NAME PACKAGE MODULE COLD [SOURCE...]   LINK is more flags for the linker, COLD is how long it takes with an empty build cache, and
+# SOURCES are files of ours
 build() {
   local name=$1 package=$2 version flags stamp log ticker start=$SECONDS
   [[ $selection == "  " || $selection == *" $name "* ]] || return 0
   version="$(version_of "$3")"
-  flags="-s -w"
+  flags="-s -w${link:+ $link}"
   for p in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
     flags+=" -X $p.gitVersion=$release -X $p.gitMajor=1 -X $p.gitMinor=$(cut -d. -f2 <<<"$release")"
     flags+=" -X $p.gitTreeState=clean -X $p.gitCommit=0000000 -X $p.buildDate=1970-01-01T00:00:00Z"
@@ -93,6 +94,12 @@ fi
 build gardener-resource-manager github.com/gardener/gardener/cmd/gardener-resource-manager github.com/gardener/gardener "2 minutes"
 build machine-controller-manager github.com/gardener/machine-controller-manager/cmd/machine-controller-manager \
   github.com/gardener/machine-controller-manager "1 minute"
+
+# What stands for the sidecars of CSI drivers that the proxy does not have. Only tests with machines need it. It runs in an image with nothing
+# else, so it is linked statically: all packages would be compiled once more without cgo.
+if [[ $selection == *" csi-registrar "* ]]; then
+  link="-linkmode external -extldflags -static" build csi-registrar ./registrar github.com/kubernetes-csi/csi-lib-utils "10 seconds after those of Kubernetes" registrar/*
+fi
 
 # Bare-metal sites: Metal3's operator with played hardware, IronCore's operator and the BMCs that it tests itself with, and an
 # address pool. The latter needs older libraries than the others.
