@@ -4,9 +4,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Builds what machines boot: a kernel for User Mode Linux from Debian's sources, and the image of a disk with Debian 12 and the programs of
-# a node, kubelet, kube-proxy, containerd and CNI plugins from the Go module proxy. Results are in ~/.cache/provider-hybrid/machines under
-# names that say what they were made of, and hack/bin/machine-kernel and hack/bin/machine-image link to them. What was interrupted is
-# continued. It needs root on Debian 12, and its package sources. The first time takes 10 to 20 minutes on 2 cores.
+# a node, kubelet, containerd and CNI plugins from the Go module proxy; beside it kube-proxy. Results are in ~/.cache/provider-hybrid/machines under
+# names that say what they were made of, to which links in hack/bin lead: machine-kernel, machine-image, and for images of pods machine-root
+# (Debian) and machine-programs. What was interrupted is continued. It needs root on Debian 12, and its package sources. The first time
+# takes 10 to 20 minutes on 2 cores.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")"
@@ -18,6 +19,8 @@ cni_version=v1.9.1
 tools=(mmdebstrap flex bison bc make gcc libc6-dev patch xz-utils e2fsprogs genisoimage iproute2 dnsmasq-base)
 packages=systemd-sysv,systemd-resolved,dbus,udev,kmod,mount,procps,e2fsprogs,ca-certificates,curl,iproute2,iputils-ping,iptables,nftables
 packages+=,conntrack,ethtool,socat,openssh-server,sudo,cloud-init,ignition,runc
+# What programs in pods of tests need.
+packages+=,bind9-dnsutils,netcat-openbsd
 what=machines
 # shellcheck source=../debian.sh
 . ../debian.sh
@@ -53,7 +56,7 @@ build_programs() {
     flags+=" -X $p.gitVersion=$release -X $p.gitMajor=1 -X $p.gitMinor=$(cut -d. -f2 <<<"$release")"
     flags+=" -X $p.gitTreeState=clean -X $p.gitCommit=0000000 -X $p.buildDate=1970-01-01T00:00:00Z"
   done
-  go build -v -ldflags "$flags" -o "$programs.new/node" .
+  go build -v -ldflags "$flags" -o "$programs.new/" k8s.io/kubernetes/cmd/{kubelet,kube-proxy}
   cd /
   GOBIN="$programs.new" go install -v -ldflags "-s -w" \
     github.com/containerd/containerd/v2/cmd/{containerd,containerd-shim-runc-v2,ctr}@$containerd_version
@@ -69,8 +72,7 @@ build_image() {
   cp -a --reflink=auto "$1" "$root"
   cp -r "$here/image/." "$root/"
   chmod 755 "$root/usr/local/sbin/"*
-  cp "$2"/{node,containerd,containerd-shim-runc-v2,ctr} "$root/usr/local/bin/"
-  for file in kubelet kube-proxy; do ln -s node "$root/usr/local/bin/$file"; done
+  cp "$2"/{kubelet,containerd,containerd-shim-runc-v2,ctr} "$root/usr/local/bin/"
   mkdir -p "$root/opt/cni/bin"
   cp "$2"/{bridge,loopback,host-local,portmap} "$root/opt/cni/bin/"
   # Nothing of this is needed for a node, and each costs time at boot. cloud-init does in two of its stages what it does in four.
@@ -107,15 +109,16 @@ root="$(echo "$packages" | stamp)"
 programs="$({ echo "$containerd_version $cni_version"; go env GOVERSION GOARCH; cat ../binaries/node/*; } | stamp)"
 image="$({ echo "$root $programs"; sed -n '/^build_image()/,/^}/p' build.sh; find image -type f -print -exec cat {} +; } | stamp)"
 
-if [[ ! -e $cache/kernel-$kernel || ! -e $cache/image-$image ]]; then
+if [[ ! -e $cache/kernel-$kernel || ! -e $cache/root-$root || ! -e $cache/programs-$programs || ! -e $cache/image-$image ]]; then
   [[ $(uname -m) == x86_64 ]] || missing "the CPU is not an x86_64"
   check_host
 fi
 [[ -e $cache/kernel-$kernel ]] || step kernel "4 to 15 minutes" build_kernel "$kernel" || missing "the kernel cannot be built"
-if [[ ! -e $cache/image-$image ]]; then
-  [[ -e $cache/root-$root ]] || step root "1 to 5 minutes" build_root "$root" "$packages" || missing "Debian's packages cannot be unpacked"
-  [[ -e $cache/programs-$programs ]] || step programs "2 to 8 minutes" build_programs "$programs" || missing "a node's programs cannot be built"
-  step image "20 seconds" build_image "$cache/root-$root" "$cache/programs-$programs" "$image" || missing "the image cannot be made"
-fi
+[[ -e $cache/root-$root ]] || step root "1 to 5 minutes" build_root "$root" "$packages" || missing "Debian's packages cannot be unpacked"
+[[ -e $cache/programs-$programs ]] || step programs "2 to 8 minutes" build_programs "$programs" || missing "a node's programs cannot be built"
+[[ -e $cache/image-$image ]] || step image "20 seconds" build_image "$cache/root-$root" "$cache/programs-$programs" "$image" ||
+  missing "the image cannot be made"
 ln -sfn "$cache/kernel-$kernel" "$bin/machine-kernel"
 ln -sfn "$cache/image-$image" "$bin/machine-image"
+ln -sfn "$cache/root-$root" "$bin/machine-root"
+ln -sfn "$cache/programs-$programs" "$bin/machine-programs"
