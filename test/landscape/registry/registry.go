@@ -139,6 +139,18 @@ func (r *Registry) pushLayout(ctx context.Context, folder string, repository nam
 	return nil
 }
 
+// Put pushes an image, which gets the repository and the tag of a reference, whose registry may be another one.
+func (r *Registry) Put(ctx context.Context, reference string, image v1.Image) error {
+	tag, err := name.NewTag(reference)
+	if err != nil {
+		return err
+	}
+	if tag.Registry, err = name.NewRegistry(r.Host); err != nil {
+		return err
+	}
+	return remote.Write(tag, image, r.access(ctx)...)
+}
+
 func (r *Registry) access(ctx context.Context) []remote.Option {
 	return []remote.Option{remote.WithContext(ctx), remote.WithTransport(r.transport),
 		remote.WithPlatform(v1.Platform{OS: "linux", Architecture: runtime.GOARCH})}
