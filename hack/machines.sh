@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 hack/landscape/machines/build.sh
 OST_MACHINES=later hack/landscape/openstack/up.sh --install
 hack/landscape/build.sh >&2
+hack/landscape/build.sh flanneld coredns csi-registrar >&2
 if [[ ${ALL:-} != 1 ]]; then
   exec go test -count 1 -timeout 60m ./test/integration/machines -ginkgo.v -ginkgo.label-filter life "$@"
 fi

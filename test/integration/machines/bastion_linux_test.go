@@ -145,21 +145,11 @@ func bastionSpecs(addressOf func(ctx context.Context, pool string) (name, addres
 
 	matrixSpecs(addressOf, at)
 
-	Context("with load balancers", func() { balancerSpecs(addressOf, at) })
+	Context("with load balancers", func() { balancerSpecs(addressOf) })
 
-	Context("with volumes", func() {
-		volumeSpecs(addressOf, func(ctx context.Context, pool string) (*ssh.Client, error) {
-			jump, err := enter(ctx, administrator)
-			if err != nil {
-				return nil, err
-			}
-			DeferCleanup(jump.Close)
-			return next(ctx, jump, pool)
-		})
-	})
-
+	Context("with volumes", func() { volumeSpecs() })
 	Context("with faults", func() { faultSpecs(at) })
-	Context("without cables", func() { cutSpecs(at) })
+	Context("without cables", func() { cutSpecs() })
 
 	It("should not be reached through the bastion without the rule for it", func(ctx SpecContext) {
 		jump, err := enter(ctx, administrator)

@@ -8,11 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"net/url"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -39,7 +36,7 @@ const (
 )
 
 // cutSpecs are about cables that are pulled and APIs whose packets are lost, as docs/usage/disconnection.md says.
-func cutSpecs(at onNode) {
+func cutSpecs() {
 	cloud, vc, racks, hall := shoot.Sites[0], shoot.VSphereSite, shoot.MetalSites[0], shoot.MetalSites[1]
 	pull := func(pools ...string) {
 		GinkgoHelper()
@@ -126,7 +123,6 @@ func cutSpecs(at onNode) {
 
 	It("should be kept with their pods while all nodes of a site are cut off for a quarter of an hour", func(ctx SpecContext) {
 		nodes := []string{cloud, peerPool}
-		importImage(ctx, at, nodes)
 		// Without tolerations, pods get those of Kubernetes' defaults.
 		stays := []corev1.Toleration{{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute, Operator: corev1.TolerationOpExists}}
 		kept, evicted := map[string]*corev1.Pod{}, map[string]*corev1.Pod{}
@@ -215,34 +211,6 @@ func loseAPIs(addresses ...string) func() {
 	return heal
 }
 
-// importImage gives the nodes of pools the image of pods, under the name of the image of containerd's sandboxes, too.
-func importImage(ctx context.Context, at onNode, pools []string) {
-	GinkgoHelper()
-	for _, pool := range pools {
-		sandbox, err := at(ctx, pool, `containerd config default | sed -n "s/^ *sandbox = '\(.*\)'$/\1/p"`)
-		Expect(err).NotTo(HaveOccurred())
-		archive := filepath.Join(GinkgoT().TempDir(), "image.tar")
-		Expect(writeImage(archive, podImage, sandbox)).To(Succeed())
-		download := serveFile(ctx, archive)
-		out, err := at(ctx, pool, "curl --silent --show-error --fail --output /run/image.tar "+download+
-			" && ctr --namespace k8s.io images import /run/image.tar && rm /run/image.tar")
-		Expect(err).NotTo(HaveOccurred(), out)
-	}
-}
-
-// serveFile lets machines download a file until the end of the spec.
-func serveFile(ctx context.Context, path string) string {
-	GinkgoHelper()
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(lab.rack.Network.Gateway.String(), "0"))
-	Expect(err).NotTo(HaveOccurred())
-	server := &http.Server{ReadHeaderTimeout: flowTime, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.ServeFile(w, r, path)
-	})}
-	go func() { _ = server.Serve(listener) }()
-	DeferCleanup(server.Close)
-	return "http://" + listener.Addr().String()
-}
-
 // runPod runs a pod on the node of a pool.
 func runPod(ctx context.Context, name, pool string, tolerations []corev1.Toleration) *corev1.Pod {
 	GinkgoHelper()
@@ -253,7 +221,7 @@ func runPod(ctx context.Context, name, pool string, tolerations []corev1.Tolerat
 		Spec: corev1.PodSpec{
 			NodeName: node.Name, Tolerations: tolerations, TerminationGracePeriodSeconds: new(int64(1)), EnableServiceLinks: new(false),
 			AutomountServiceAccountToken: new(false),
-			Containers:                   []corev1.Container{{Name: "sleep", Image: podImage, ImagePullPolicy: corev1.PullNever}},
+			Containers:                   []corev1.Container{{Name: "sleep", Image: toolsImage}},
 		},
 	}
 	Expect(lab.shoot.Seed.Client.Create(ctx, pod)).To(Succeed())

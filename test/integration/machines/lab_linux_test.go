@@ -16,6 +16,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
@@ -26,6 +28,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
@@ -36,10 +39,22 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/metal/boot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pki"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/registry"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 	guests "github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/boot"
 )
+
+// controllers are those of kube-controller-manager that run, beside those of the lifecycle of nodes.
+var controllers = []string{
+	"certificatesigningrequest-signing-controller", "certificatesigningrequest-approving-controller",
+	"node-ipam-controller", "serviceaccount-controller", "root-ca-certificate-publisher-controller", "namespace-controller",
+	"garbage-collector-controller", "pod-garbage-collector-controller", "deployment-controller", "replicaset-controller",
+	"daemonset-controller", "statefulset-controller", "replicationcontroller-controller", "job-controller", "disruption-controller",
+	"endpoints-controller", "endpointslice-controller", "endpointslice-mirroring-controller", "resourcequota-controller",
+	"persistentvolume-attach-detach-controller", "persistentvolume-binder-controller", "persistentvolume-expander-controller",
+	"persistentvolume-protection-controller", "persistentvolumeclaim-protection-controller", "ephemeral-volume-controller",
+}
 
 const (
 	shootName = "shoot--it--machines"
@@ -77,9 +92,11 @@ type machineLab struct {
 	// cloudController is the executable of our cloud-controller-manager, which cloud runs.
 	cloudController string
 	cloud           *landscape.Process
-	// balancers are MetalLB's controllers.
-	balancers []*landscape.Process
-	relay     net.Listener
+	// scheduler is kube-scheduler.
+	scheduler *landscape.Process
+	// images is where nodes get images from, whose registry is what it may.
+	images *registry.Registry
+	relay  net.Listener
 	// outside is where machines of the shoot reach somebody who is not part of it.
 	outside net.Listener
 	dir     string
@@ -111,10 +128,13 @@ func (l *machineLab) start(ctx context.Context, progress io.Writer) (err error) 
 	if err := l.connectSites(); err != nil {
 		return err
 	}
+	executables := filepath.Dir(binaries.Driver)
+	if err := l.serveImages(ctx, executables); err != nil {
+		return err
+	}
 	if err := l.startInventory(ctx); err != nil {
 		return err
 	}
-	executables := filepath.Dir(binaries.Driver)
 	if err := l.startOwnHost(ctx, executables); err != nil {
 		return err
 	}
@@ -207,17 +227,29 @@ func (l *machineLab) startSeed(ctx context.Context, binaries landscape.Binaries)
 	if err != nil {
 		return err
 	}
-	files := map[string]string{"all-clients.crt": string(trusted) + l.signer.PEM, "kubelets.crt": l.signer.PEM, "kubelets.key": l.signer.Key}
+	own, err := l.signer.Client("kube-apiserver", user.SystemPrivilegedGroup)
+	if err != nil {
+		return err
+	}
+	files := map[string]string{"all-clients.crt": string(trusted) + l.signer.PEM, "kubelets.crt": l.signer.PEM, "kubelets.key": l.signer.Key,
+		"apiserver-kubelet.crt": own.Certificate, "apiserver-kubelet.key": own.Key}
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(keys, name), []byte(content), 0o600); err != nil {
 			return err
 		}
 	}
-	seed.Cluster.APIServer.Args = append(seed.Cluster.APIServer.Args, "--advertise-address="+l.rack.Network.Gateway.String(),
-		"--enable-bootstrap-token-auth", "--authorization-mode=Node", "--client-ca-file="+filepath.Join(keys, "all-clients.crt"))
-	seed.NodeLifecycle.Args = append(seed.NodeLifecycle.Args,
-		"--controllers=certificatesigningrequest-signing-controller,certificatesigningrequest-approving-controller",
-		"--cluster-signing-cert-file="+filepath.Join(keys, "kubelets.crt"), "--cluster-signing-key-file="+filepath.Join(keys, "kubelets.key"))
+	// Pods have the tokens of their service accounts.
+	server := slices.DeleteFunc(seed.Cluster.APIServer.Args, func(arg string) bool {
+		return strings.HasPrefix(arg, "--disable-admission-plugins=")
+	})
+	seed.Cluster.APIServer.Args = append(server, "--advertise-address="+l.rack.Network.Gateway.String(), "--endpoint-reconciler-type=lease",
+		"--enable-bootstrap-token-auth", "--authorization-mode=Node", "--client-ca-file="+filepath.Join(keys, "all-clients.crt"),
+		"--kubelet-preferred-address-types=InternalIP", "--kubelet-client-certificate="+filepath.Join(keys, "apiserver-kubelet.crt"),
+		"--kubelet-client-key="+filepath.Join(keys, "apiserver-kubelet.key"))
+	seed.NodeLifecycle.Args = append(seed.NodeLifecycle.Args, "--controllers="+strings.Join(controllers, ","),
+		"--cluster-signing-cert-file="+filepath.Join(keys, "kubelets.crt"), "--cluster-signing-key-file="+filepath.Join(keys, "kubelets.key"),
+		"--root-ca-file="+filepath.Join(keys, "apiserver.crt"), "--allocate-node-cidrs", "--cluster-cidr="+podRange,
+		"--attach-detach-reconcile-sync-period=2s", "--pvclaimbinder-sync-period=2s")
 	if err := seed.StartCluster(ctx); err != nil {
 		return err
 	}
@@ -225,6 +257,9 @@ func (l *machineLab) startSeed(ctx context.Context, binaries landscape.Binaries)
 		return err
 	}
 	if err := l.startRelay(); err != nil {
+		return err
+	}
+	if err := l.startScheduler(binaries); err != nil {
 		return err
 	}
 	return seed.StartControllers()
@@ -250,13 +285,22 @@ func (l *machineLab) server() string {
 	return "https://" + l.relay.Addr().String()
 }
 
-// startRelay lets the machines reach the cluster, which listens on loopback alone.
+// startScheduler starts kube-scheduler.
+func (l *machineLab) startScheduler(binaries landscape.Binaries) error {
+	access := l.shoot.Seed.Cluster.Kubeconfig
+	l.scheduler = &landscape.Process{Name: "kube-scheduler", Path: binaries.KubeScheduler, LogFile: filepath.Join(l.dir, "kube-scheduler.log"),
+		Args: []string{"--kubeconfig=" + access, "--authentication-kubeconfig=" + access, "--authorization-kubeconfig=" + access,
+			"--secure-port=0", "--leader-elect=false"}}
+	return l.scheduler.Start()
+}
+
+// startRelay lets the machines reach the cluster, which listens on loopback alone, at the port that the Service of Kubernetes has.
 func (l *machineLab) startRelay() (err error) {
 	address, err := url.Parse(l.shoot.Seed.Cluster.Config.Host)
 	if err != nil {
 		return err
 	}
-	if l.relay, err = net.Listen("tcp", net.JoinHostPort(l.rack.Network.Gateway.String(), "0")); err != nil {
+	if l.relay, err = net.Listen("tcp", net.JoinHostPort(l.rack.Network.Gateway.String(), address.Port())); err != nil {
 		return err
 	}
 	go func() {
@@ -459,7 +503,7 @@ func (l *machineLab) processes() []*landscape.Process {
 		return nil
 	}
 	processes := append(l.shoot.Seed.Processes(), l.inventory.Processes()...)
-	for _, process := range append(l.balancers, l.cloud, l.operator) {
+	for _, process := range []*landscape.Process{l.scheduler, l.cloud, l.operator} {
 		if process != nil {
 			processes = append(processes, process)
 		}
@@ -470,13 +514,16 @@ func (l *machineLab) processes() []*landscape.Process {
 func (l *machineLab) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	for _, process := range append(l.balancers, l.cloud, l.operator) {
+	for _, process := range []*landscape.Process{l.scheduler, l.cloud, l.operator} {
 		if process != nil {
 			process.Stop(ctx)
 		}
 	}
 	if l.shoot != nil {
 		l.shoot.Stop()
+	}
+	if l.images != nil {
+		_ = l.images.Stop()
 	}
 	for _, listener := range []net.Listener{l.relay, l.outside} {
 		if listener != nil {

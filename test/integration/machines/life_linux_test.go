@@ -65,7 +65,7 @@ func lifeSpecs() {
 			}
 		}
 		AddReportEntry("seconds", strings.Join(table, "\n"))
-	}, SpecTimeout(specTime))
+	}, SpecTimeout(2*specTime))
 
 	It("should be more and fewer", Label(life), func(ctx SpecContext) {
 		before := specs.Identities(ctx, poolOf(peerPool), "")

@@ -100,13 +100,8 @@ var _ = Describe("Machines that boot", Ordered, func() {
 		GinkgoHelper()
 		node, err := lab.node(ctx, site)
 		Expect(err).NotTo(HaveOccurred())
-		for _, address := range node.Status.Addresses {
-			if address.Type == corev1.NodeInternalIP {
-				return node.Name, address.Address
-			}
-		}
-		Fail("node " + node.Name + " has no address")
-		return "", ""
+		Expect(internalIP(node)).NotTo(BeEmpty(), node.Name)
+		return node.Name, internalIP(node)
 	})
 
 	It("should be kept while the cables of their sites are pulled, and be ready again", func(ctx SpecContext) {
@@ -155,6 +150,16 @@ func readiness(node *corev1.Node) corev1.ConditionStatus {
 	for _, c := range node.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			return c.Status
+		}
+	}
+	return ""
+}
+
+// internalIP is the address of a node in the network of its site, empty if it has none.
+func internalIP(node *corev1.Node) string {
+	for _, address := range node.Status.Addresses {
+		if address.Type == corev1.NodeInternalIP {
+			return address.Address
 		}
 	}
 	return ""

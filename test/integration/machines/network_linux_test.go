@@ -34,7 +34,7 @@ const (
 	// flowTime is how long the agents of Neutron may need to apply a change.
 	flowTime = time.Minute
 
-	user = "gardener"
+	nodeUser = "gardener"
 
 	// otherPort is one of which the rules of security groups know nothing. Pods listen there, too.
 	otherPort = 8080
@@ -134,7 +134,7 @@ func login(ctx context.Context, dial func(ctx context.Context, network, address 
 		return nil, err
 	}
 	// A machine has no key that is known before.
-	config := &ssh.ClientConfig{User: user, Auth: []ssh.AuthMethod{ssh.PublicKeys(key)},
+	config := &ssh.ClientConfig{User: nodeUser, Auth: []ssh.AuthMethod{ssh.PublicKeys(key)},
 		HostKeyCallback: func(string, net.Addr, ssh.PublicKey) error { return nil }}
 	// The connection through another one has no deadline of its own.
 	end := time.AfterFunc(loginTime, func() { _ = conn.Close() })
@@ -159,22 +159,6 @@ func run(machine *ssh.Client, command, input string) (string, error) {
 		return "", fmt.Errorf("%s: %w: %s", command, err, out)
 	}
 	return strings.TrimSpace(string(out)), nil
-}
-
-// podsOf has the addresses of the pods of a node, as its user data says.
-func podsOf(address string) string {
-	node := netip.MustParseAddr(address)
-	parts := node.As4()
-	second := 96
-	if stackNodes.Contains(node) {
-		second = 97 + int(parts[2])
-	}
-	return fmt.Sprintf("100.%d.%d.0/24", second, parts[3])
-}
-
-// podOf is the address of the pod of a node.
-func podOf(address string) string {
-	return strings.TrimSuffix(podsOf(address), "0/24") + "9"
 }
 
 // listenOutside accepts connections of the shoot's machines to the administrator.

@@ -119,6 +119,9 @@ func (l *machineLab) createShoot(ctx context.Context) error {
 	if err := l.startCloudController(ctx, infrastructure); err != nil {
 		return err
 	}
+	if err := l.createSystem(ctx); err != nil {
+		return err
+	}
 	worker, err := l.shoot.Worker(infrastructure)
 	if err != nil {
 		return err
@@ -163,7 +166,8 @@ func (l *machineLab) script(mark string) ([]byte, error) {
 	var out bytes.Buffer
 	err = parsed.Execute(&out, map[string]string{
 		"CA": string(l.shoot.Seed.Cluster.Config.CAData), "Clients": l.signer.PEM, "Server": l.server(),
-		"Gateway": l.rack.Network.Gateway.String(), "Mark": mark, "User": user, "Key": string(ssh.MarshalAuthorizedKey(l.key.PublicKey())),
+		"Gateway": l.rack.Network.Gateway.String(), "Mark": mark, "User": nodeUser, "Key": string(ssh.MarshalAuthorizedKey(l.key.PublicKey())),
+		"Registry": l.images.Host, "RegistryCA": l.images.Authority, "DNS": dnsAddress,
 	})
 	return out.Bytes(), err
 }

@@ -6,45 +6,53 @@ package machines_test
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
-	"net"
 	"os"
-	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
 	"github.com/gophercloud/gophercloud/v2"
-	client "github.com/gophercloud/gophercloud/v2/openstack"
+	openstackclient "github.com/gophercloud/gophercloud/v2/openstack"
+	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/snapshots"
 	"github.com/gophercloud/gophercloud/v2/openstack/blockstorage/v3/volumes"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"golang.org/x/crypto/ssh"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	drivers "github.com/gardener/gardener-extension-provider-hybrid/pkg/csi"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
 )
 
 const (
 	volumeDriver = "cinder-csi-plugin-hybrid"
-	// nodeService is where the node service listens on a node.
-	nodeService = "127.0.0.1:10259"
+	driverName   = "cinder.csi.openstack.org"
+	// siteSecret is the Secret that tells the driver the site of a volume.
+	siteSecret = "csi-cinder-cloud" // #nosec G101 -- a name
 	// anotherSite is the second project of OpenStack, in which the shoot has no machines.
 	anotherSite = "another"
 
-	stagePath, targetPath = "/var/lib/kubelet/stage", "/var/lib/kubelet/target"
-	gibibyte              = 1 << 30
-	dataSize              = 8 << 20
+	gibibyte = 1 << 30
 )
+
+// driverAccount and snapshotAccount are the service accounts of the driver with its sidecars and of the snapshot controller.
+const driverAccount, snapshotAccount = "csi-cinder-controller", "csi-snapshot-controller"
 
 // capability is a file system for one node.
 var capability = &csi.VolumeCapability{
@@ -52,48 +60,29 @@ var capability = &csi.VolumeCapability{
 	AccessMode: &csi.VolumeCapability_AccessMode{Mode: csi.VolumeCapability_AccessMode_SINGLE_NODE_WRITER},
 }
 
-// volumeNode is a node with the node service of the driver.
-type volumeNode struct {
-	csi.NodeClient
-	// server is the ID of the node's server.
-	server  string
-	machine *ssh.Client
-}
-
-// volumeSpecs need nodes that are ready, at which signIn signs in.
-func volumeSpecs(addressOf func(ctx context.Context, pool string) (name, address string),
-	signIn func(ctx context.Context, pool string) (*ssh.Client, error)) {
+// volumeSpecs need nodes that are ready. The node services of the driver are pods of the chart; its controller services are processes with
+// the service accounts of the chart, as those of a shoot are in its seed.
+func volumeSpecs() {
+	cloud := shoot.Sites[0]
 	var (
 		controller csi.ControllerClient
 		// projects are those of the sites in Cinder.
 		projects = map[string]*gophercloud.ServiceClient{}
-		download string
-		id       string
-		// first and second are what is written by the first node and the second.
-		first, second = randomData(), randomData()
+		// handle is the ID of the volume of the claim "data".
+		handle string
+		// first and second are the sums of what was written on the first node and the second.
+		first, second string
 	)
-	secrets := func(site string) map[string]string { return map[string]string{drivers.SiteKey: site} }
-	connect := func(address string, dial func(context.Context, string) (net.Conn, error)) *grpc.ClientConn {
-		GinkgoHelper()
-		conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-			grpc.WithContextDialer(dial), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(conn.Close)
-		return conn
-	}
 	inCinder := func(ctx context.Context, site, id string) (*volumes.Volume, error) {
 		return volumes.Get(ctx, projects[site], id).Extract()
 	}
-	become := func(ctx context.Context, site, id, status string) {
-		GinkgoHelper()
-		Eventually(ctx, inCinder, flowTime, time.Second).WithArguments(site, id).Should(HaveField("Status", status))
-	}
+	secrets := func(site string) map[string]string { return map[string]string{drivers.SiteKey: site} }
 	create := func(ctx context.Context, site string) string {
 		GinkgoHelper()
 		created, err := controller.CreateVolume(ctx, &csi.CreateVolumeRequest{Name: "pv-" + site, Secrets: secrets(site),
 			CapacityRange: &csi.CapacityRange{RequiredBytes: gibibyte}, VolumeCapabilities: []*csi.VolumeCapability{capability}})
 		Expect(err).NotTo(HaveOccurred())
-		become(ctx, site, created.Volume.VolumeId, "available")
+		Eventually(ctx, inCinder, flowTime, time.Second).WithArguments(site, created.Volume.VolumeId).Should(HaveField("Status", "available"))
 		return created.Volume.VolumeId
 	}
 	remove := func(ctx context.Context, site, id string) {
@@ -105,156 +94,319 @@ func volumeSpecs(addressOf func(ctx context.Context, pool string) (name, address
 			VolumeCapability: capability, Secrets: secrets(site)})
 		return err
 	}
-	detach := func(ctx context.Context, server string) {
-		GinkgoHelper()
-		Expect(controller.ControllerUnpublishVolume(ctx, &csi.ControllerUnpublishVolumeRequest{VolumeId: id, NodeId: server,
-			Secrets: secrets(shoot.Sites[0])})).Error().NotTo(HaveOccurred())
-	}
-
-	// serve lets the node service of the driver run on the node of a pool. What reaches it goes through SSH.
-	serve := func(ctx context.Context, pool string) *volumeNode {
-		GinkgoHelper()
-		machine, err := signIn(ctx, pool)
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(machine.Close)
-		Expect(run(machine, fmt.Sprintf(`sudo bash -e -c 'mkdir -p %[1]s /run/csi; cd /usr/local/sbin
-			curl --silent --show-error --fail --output %[2]s %[3]s; chmod 755 %[2]s
-			systemd-run --quiet --setenv=TMPDIR=/run/csi --unit=csi $PWD/%[2]s --endpoint=tcp://%[4]s --provide-controller-service=false'`,
-			stagePath, volumeDriver, download, nodeService), "")).To(BeEmpty())
-		node := &volumeNode{machine: machine, NodeClient: csi.NewNodeClient(connect(nodeService,
-			func(ctx context.Context, address string) (net.Conn, error) {
-				return machine.DialContext(ctx, "tcp", address)
-			}))}
-		info, err := node.NodeGetInfo(ctx, &csi.NodeGetInfoRequest{})
-		Expect(err).NotTo(HaveOccurred())
-		node.server = info.NodeId
-		Expect(node.server).To(Equal(serverOf(ctx, pool)), "the config drive tells the ID")
-		return node
-	}
-	// mount attaches the volume to a node, and mounts its file system there.
-	mount := func(ctx context.Context, node *volumeNode) {
-		GinkgoHelper()
-		Expect(attach(ctx, shoot.Sites[0], id, node.server)).To(Succeed())
-		Expect(node.NodeStageVolume(ctx, &csi.NodeStageVolumeRequest{
-			VolumeId: id, StagingTargetPath: stagePath, VolumeCapability: capability})).Error().NotTo(HaveOccurred())
-		Expect(node.NodePublishVolume(ctx, &csi.NodePublishVolumeRequest{
-			VolumeId: id, StagingTargetPath: stagePath, TargetPath: targetPath, VolumeCapability: capability})).Error().NotTo(HaveOccurred())
-		Expect(run(node.machine, "findmnt -no FSTYPE "+targetPath+" | uniq; readlink -f /dev/disk/by-id/virtio-"+id[:20], "")).
-			To(Equal("ext4\n/dev/ubdc"))
-	}
-	// unmount undoes that.
-	unmount := func(ctx context.Context, node *volumeNode) {
-		GinkgoHelper()
-		Expect(node.NodeUnpublishVolume(ctx, &csi.NodeUnpublishVolumeRequest{VolumeId: id, TargetPath: targetPath})).
-			Error().NotTo(HaveOccurred())
-		Expect(node.NodeUnstageVolume(ctx, &csi.NodeUnstageVolumeRequest{VolumeId: id, StagingTargetPath: stagePath})).
-			Error().NotTo(HaveOccurred())
-		detach(ctx, node.server)
-		Eventually(ctx, run, flowTime, time.Second).WithArguments(node.machine, "ls /dev", "").ShouldNot(ContainSubstring("ubdc"))
-		become(ctx, shoot.Sites[0], id, "available")
-	}
-	write := func(node *volumeNode, name, content string) {
-		GinkgoHelper()
-		Expect(run(node.machine, "sudo tee "+path.Join(targetPath, name)+" >/dev/null && sudo sync", content)).To(BeEmpty())
-	}
-	expect := func(node *volumeNode, name, content string) {
-		GinkgoHelper()
-		Expect(run(node.machine, "sudo cmp - "+path.Join(targetPath, name), content)).To(BeEmpty(), name)
-	}
 
 	BeforeAll(func(ctx SpecContext) {
 		access := map[string]openstack.Credentials{}
-		for n, site := range []string{shoot.Sites[0], anotherSite} {
+		for n, site := range []string{cloud, anotherSite} {
 			var err error
 			access[site], err = lab.stack.bed.Credentials(openstack.Projects[n])
 			Expect(err).NotTo(HaveOccurred())
-			projects[site], err = service(ctx, access[site], client.NewBlockStorageV3)
+			projects[site], err = service(ctx, access[site], openstackclient.NewBlockStorageV3)
 			Expect(err).NotTo(HaveOccurred())
 		}
-		dir, err := os.MkdirTemp("", "csi") // a socket has a short path
+		applyCinder(ctx)
+		socket := startCinder(ctx, cloudConfig(access))
+		conn, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(os.RemoveAll, dir)
-		config, socket := filepath.Join(dir, "cloud.conf"), filepath.Join(dir, "csi.sock")
-		Expect(os.WriteFile(config, []byte(cloudConfig(access)), 0o600)).To(Succeed())
-		executable := filepath.Join(filepath.Dir(lab.cloudController), volumeDriver)
-		process := &landscape.Process{Name: volumeDriver, Path: executable, LogFile: filepath.Join(lab.dir, volumeDriver+".log"),
-			Args: []string{"--endpoint=unix://" + socket, "--cloud-config=" + config, "--cluster=" + shootName, "--provide-node-service=false"}}
-		Expect(process.Start()).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { process.Stop(ctx) })
-		controller = csi.NewControllerClient(connect(socket, func(ctx context.Context, address string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", address)
-		}))
-
-		download = serveFile(ctx, executable)
+		DeferCleanup(conn.Close)
+		controller = csi.NewControllerClient(conn)
+		for _, pool := range []string{cloud, peerPool} {
+			Eventually(ctx, nodeIDOf, joinTime, time.Second).WithArguments(pool).Should(Equal(serverOf(ctx, pool)), "the config drive tells the ID")
+		}
 	})
 
-	It("should have a volume that is written on one and read on another", func(ctx SpecContext) {
-		id = create(ctx, shoot.Sites[0])
-		one, other := serve(ctx, peerPool), serve(ctx, shoot.Sites[0])
+	It("should have a volume that a pod writes on one, and others read on the next", func(ctx SpecContext) {
+		createClaim(ctx, "data", nil)
 		begin := time.Now()
-		mount(ctx, one)
-		AddReportEntry("mounted", fmt.Sprintf("%.1f s after ControllerPublishVolume", time.Since(begin).Seconds()))
-		write(one, "first", first)
-		Expect(attach(ctx, shoot.Sites[0], id, other.server)).NotTo(Succeed(), "it is attached to another server")
-		unmount(ctx, one)
-
-		mount(ctx, other)
-		expect(other, "first", first)
-		write(other, "second", second)
+		first = useVolume(ctx, "data", peerPool, "dd if=/dev/urandom of=/data/first bs=1M count=8; sync; sha256sum /data/first")
+		AddReportEntry("written", fmt.Sprintf("%.0f s after the first pod with the claim", time.Since(begin).Seconds()))
+		Expect(first).To(HaveSuffix(" /data/first"))
+		out := useVolume(ctx, "data", cloud, "dd if=/dev/urandom of=/data/second bs=1M count=8; sync; sha256sum /data/first /data/second")
+		var found bool
+		second, found = strings.CutPrefix(out, first+"\n")
+		Expect(found).To(BeTrue(), out)
+		volume := &corev1.PersistentVolume{}
+		Expect(lab.shoot.Seed.Client.Get(ctx, client.ObjectKey{Name: claimOf(ctx, "data").Spec.VolumeName}, volume)).To(Succeed())
+		handle = volume.Spec.CSI.VolumeHandle
+		Expect(inCinder(ctx, cloud, handle)).To(HaveField("Size", 1))
 	}, SpecTimeout(specTime))
 
-	It("should not have a volume of another site, nor lend theirs to it", func(ctx SpecContext) {
+	It("should not have a volume that another one has, nor one of another site, nor lend theirs to it", func(ctx SpecContext) {
+		Expect(lab.shoot.Seed.Client.Create(ctx, keeper("data", cloud))).To(Succeed())
+		Eventually(ctx, keeperOn, joinTime, time.Second).ShouldNot(BeEmpty())
+		late := newVolumePod("data", peerPool, "true")
+		Expect(lab.shoot.Seed.Client.Create(ctx, late)).To(Succeed())
+		Eventually(ctx, eventsOf, joinTime, time.Second).WithArguments(late.Name).Should(ContainElement("FailedAttachVolume"))
+		Expect(lab.shoot.Seed.Client.Delete(ctx, late)).To(Succeed())
+
 		foreign, server := create(ctx, anotherSite), serverOf(ctx, peerPool)
 		for _, try := range []struct{ site, volume string }{
-			{anotherSite, id}, {shoot.Sites[0], foreign}, {anotherSite, foreign},
+			{anotherSite, handle}, {cloud, foreign}, {anotherSite, foreign},
 		} {
 			Expect(status.Code(attach(ctx, try.site, try.volume, server))).To(Equal(codes.NotFound), "%+v", try)
 		}
-		remove(ctx, anotherSite, id)
-		remove(ctx, shoot.Sites[0], foreign)
-		Expect(inCinder(ctx, shoot.Sites[0], id)).To(And(HaveField("Status", "in-use"),
-			HaveField("Attachments", ConsistOf(HaveField("ServerID", serverOf(ctx, shoot.Sites[0]))))))
+		remove(ctx, anotherSite, handle)
+		remove(ctx, cloud, foreign)
+		Expect(inCinder(ctx, cloud, handle)).To(And(HaveField("Status", "in-use"),
+			HaveField("Attachments", ConsistOf(HaveField("ServerID", serverOf(ctx, cloud))))))
 		Expect(inCinder(ctx, anotherSite, foreign)).To(HaveField("Status", "available"))
 		remove(ctx, anotherSite, foreign)
 	}, SpecTimeout(specTime))
 
-	It("should lose nothing of a volume that is attached to a machine which is deleted, and read it on the next", func(ctx SpecContext) {
-		before, _ := addressOf(ctx, shoot.Sites[0])
-		old := serverOf(ctx, shoot.Sites[0])
-		machine := machineOf(ctx, shoot.Sites[0])
+	It("should lose nothing of a volume that is attached to a machine which is deleted, and have it on the next", func(ctx SpecContext) {
+		old, before := serverOf(ctx, cloud), machineOf(ctx, cloud)
 		begin := time.Now()
-		Expect(lab.shoot.Seed.Client.Delete(ctx, machine)).To(Succeed())
+		Expect(lab.shoot.Seed.Client.Delete(ctx, before)).To(Succeed())
 		Eventually(ctx, lab.stack.servers.All, joinTime, time.Second).ShouldNot(HaveKey(old))
-		become(ctx, shoot.Sites[0], id, "available")
-		detach(ctx, old)
-
-		Eventually(ctx, func() (string, error) {
-			node, err := lab.node(ctx, shoot.Sites[0])
-			if readiness(node) != corev1.ConditionTrue || len(node.Status.Addresses) == 0 {
-				return before, err
-			}
-			return node.Name, err
-		}, joinTime, time.Second).ShouldNot(Equal(before))
-		lab.names[shoot.Sites[0]] = serverOf(ctx, shoot.Sites[0])
-		AddReportEntry("next node", fmt.Sprintf("ready %.0f s after the deletion", time.Since(begin).Seconds()))
-		Eventually(ctx, func() error {
-			machine, err := signIn(ctx, shoot.Sites[0])
-			if err != nil {
-				return err
-			}
-			return machine.Close()
-		}, flowTime, time.Second).Should(Succeed())
-		next := serve(ctx, shoot.Sites[0])
-		mount(ctx, next)
-		expect(next, "first", first)
-		expect(next, "second", second)
-		unmount(ctx, next)
-		remove(ctx, shoot.Sites[0], id)
-		Eventually(ctx, func(ctx context.Context) error {
-			_, err := inCinder(ctx, shoot.Sites[0], id)
-			return err
-		}, flowTime, time.Second).ShouldNot(Succeed())
+		AddReportEntry("server", fmt.Sprintf("gone %.0f s after the Machine was deleted", time.Since(begin).Seconds()))
+		Eventually(ctx, keeperOn, joinTime, time.Second).ShouldNot(BeElementOf("", before.Name))
+		AddReportEntry("next pod", fmt.Sprintf("runs %.0f s after the Machine was deleted", time.Since(begin).Seconds()))
+		rename(ctx, cloud)
+		Expect(inCinder(ctx, cloud, handle)).To(HaveField("Attachments", ConsistOf(HaveField("ServerID", serverOf(ctx, cloud)))))
+		Expect(useVolume(ctx, "data", cloud, "sha256sum /data/first /data/second")).To(Equal(first + "\n" + second))
 	}, SpecTimeout(specTime))
+
+	It("should have a larger volume from a snapshot, and one that grows", func(ctx SpecContext) {
+		snapshot := newSnapshot("data")
+		Expect(lab.shoot.Seed.Client.Create(ctx, snapshot)).To(Succeed())
+		Eventually(ctx, func() (bool, error) {
+			err := lab.shoot.Seed.Client.Get(ctx, client.ObjectKeyFromObject(snapshot), snapshot)
+			ready, _, _ := unstructured.NestedBool(snapshot.Object, "status", "readyToUse")
+			return ready, err
+		}, joinTime, time.Second).Should(BeTrue())
+		createClaim(ctx, "copy", func(claim *corev1.PersistentVolumeClaim) {
+			claim.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("2Gi")
+			claim.Spec.DataSource = &corev1.TypedLocalObjectReference{APIGroup: new("snapshot.storage.k8s.io"), Kind: "VolumeSnapshot", Name: "data"}
+		})
+		sizeAndSums := "df --output=size --block-size=1M /data | tail -n 1; sha256sum /data/first /data/second"
+		// A file system of 2 GiB has less room than that, and one of 1 GiB much less.
+		large := MatchRegexp(`^ *(19\d\d|20[0-4]\d)\n` + first + "\n" + second + "$")
+		Expect(useVolume(ctx, "copy", peerPool, sizeAndSums)).To(large)
+
+		Expect(lab.shoot.Seed.Client.Delete(ctx, keeper("data", cloud))).To(Succeed())
+		Eventually(ctx, inCinder, joinTime, time.Second).WithArguments(cloud, handle).Should(HaveField("Status", "available"))
+		claim := claimOf(ctx, "data")
+		before := claim.DeepCopy()
+		claim.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("2Gi")
+		Expect(lab.shoot.Seed.Client.Patch(ctx, claim, client.MergeFrom(before))).To(Succeed())
+		Eventually(ctx, inCinder, joinTime, time.Second).WithArguments(cloud, handle).Should(HaveField("Size", 2))
+		Expect(useVolume(ctx, "data", cloud, sizeAndSums)).To(large)
+	}, SpecTimeout(specTime))
+
+	It("should leave no volume and no snapshot whose claims are deleted", func(ctx SpecContext) {
+		Expect(lab.shoot.Seed.Client.Delete(ctx, newSnapshot("data"))).To(Succeed())
+		for _, name := range []string{"copy", "data"} {
+			Expect(lab.shoot.Seed.Client.Delete(ctx, claimOf(ctx, name))).To(Succeed())
+		}
+		Eventually(ctx, func(g Gomega) {
+			pages, err := volumes.List(projects[cloud], nil).AllPages(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(volumes.ExtractVolumes(pages)).To(BeEmpty())
+			pages, err = snapshots.List(projects[cloud], nil).AllPages(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(snapshots.ExtractSnapshots(pages)).To(BeEmpty())
+		}, joinTime, time.Second).Should(Succeed())
+	}, SpecTimeout(specTime))
+}
+
+// applyCinder applies the charts of the driver for the site, and its classes.
+func applyCinder(ctx context.Context) {
+	GinkgoHelper()
+	Expect(landscape.CRDs{
+		Main:   filepath.Join("hack", "landscape", "binaries", "csi"),
+		Module: "github.com/kubernetes-csi/external-snapshotter/client/v8",
+		Folder: filepath.Join("config", "crd"),
+	}.Install(ctx, lab.shoot.Seed.Cluster.Config)).To(Succeed())
+	parameters := func(uses ...string) map[string]string {
+		all := map[string]string{}
+		for _, use := range uses {
+			all["csi.storage.k8s.io/"+use+"-secret-name"] = siteSecret
+			all["csi.storage.k8s.io/"+use+"-secret-namespace"] = metav1.NamespaceSystem
+		}
+		return all
+	}
+	site := shoot.Sites[0]
+	class := map[string]any{"name": site, "site": site, "default": false, "provisioner": driverName, "allowVolumeExpansion": true,
+		"reclaimPolicy": "Delete", "parameters": parameters("provisioner", "controller-publish", "controller-expand"),
+		"allowedTopologies": []any{map[string]any{"matchLabelExpressions": []any{
+			map[string]any{"key": v1alpha1.LabelSite, "values": []string{site}}}}}}
+	forced := parameters("snapshotter", "snapshotter-list")
+	forced["force-create"] = "true" // also while it is attached
+	snapshotClass := map[string]any{"name": site, "site": site, "default": false, "driver": driverName, "parameters": forced}
+	for chart, values := range map[string]map[string]any{
+		"shoot-system-components": {
+			"csi-cinder": map[string]any{"enabled": true, "sites": []any{map[string]any{"name": site, "secret": siteSecret}},
+				"images": map[string]string{volumeDriver: cinderImage, "csi-node-driver-registrar": registrarImage,
+					"csi-liveness-probe": registrarImage}},
+			"csi-snapshot-controller": map[string]any{"enabled": true},
+		},
+		"shoot-storageclasses": {"storageClasses": []any{class}, "snapshotClasses": []any{snapshotClass}},
+	} {
+		applyChart(ctx, chart, values)
+	}
+	for _, account := range []string{driverAccount, snapshotAccount} {
+		Expect(lab.shoot.Seed.Client.Create(ctx,
+			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: metav1.NamespaceSystem}})).To(Succeed())
+	}
+}
+
+// startCinder starts the driver's controller service, its sidecars and the snapshot controller, and returns the socket of the first.
+func startCinder(ctx context.Context, config string) string {
+	GinkgoHelper()
+	dir, err := os.MkdirTemp("", "csi") // a socket has a short path
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(os.RemoveAll, dir)
+	file, socket := filepath.Join(dir, "cloud.conf"), filepath.Join(dir, "csi.sock")
+	Expect(os.WriteFile(file, []byte(config), 0o600)).To(Succeed())
+	access := func(account string) string {
+		path := filepath.Join(dir, account)
+		Expect(rendering.WriteKubeconfig(ctx, lab.shoot.Seed.Cluster.Config, metav1.NamespaceSystem, account, path)).To(Succeed())
+		return "--kubeconfig=" + path
+	}
+	start := func(path string, args ...string) {
+		name := filepath.Base(path)
+		process := &landscape.Process{Name: name, Path: path, LogFile: filepath.Join(lab.dir, name+".log"), Args: args}
+		Expect(process.Start()).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(process.Check()).To(Succeed())
+			process.Stop(ctx)
+		})
+	}
+	start(filepath.Join(filepath.Dir(lab.cloudController), volumeDriver), "--endpoint=unix://"+socket, "--cloud-config="+file,
+		"--cluster="+shootName, "--provide-node-service=false")
+	bin := filepath.Join(landscape.Root(), "hack", "bin")
+	for name, args := range map[string][]string{
+		"csi-provisioner": {"--strict-topology", "--extra-create-metadata", "--timeout=60s"},
+		"csi-attacher":    {"--timeout=60s", "--reconcile-sync=10s"},
+		"csi-resizer":     {"--timeout=60s", "--handle-volume-inuse-error=false"},
+		"csi-snapshotter": {"--timeout=60s"},
+	} {
+		start(filepath.Join(bin, name), append(slices.Clone(args), "--csi-address="+socket, access(driverAccount))...)
+	}
+	start(filepath.Join(bin, "snapshot-controller"), access(snapshotAccount))
+	return socket
+}
+
+// nodeIDOf is the ID of the node of a pool for the driver, empty before that is registered.
+func nodeIDOf(ctx context.Context, pool string) (string, error) {
+	node, err := lab.node(ctx, pool)
+	if err != nil {
+		return "", err
+	}
+	registered := &storagev1.CSINode{}
+	if err := lab.shoot.Seed.Client.Get(ctx, client.ObjectKeyFromObject(node), registered); err != nil {
+		return "", err
+	}
+	for _, driver := range registered.Spec.Drivers {
+		if driver.Name == driverName {
+			return driver.NodeID, nil
+		}
+	}
+	return "", nil
+}
+
+// createClaim creates a claim for 1 GiB at the site.
+func createClaim(ctx context.Context, name string, change func(*corev1.PersistentVolumeClaim)) {
+	GinkgoHelper()
+	claim := &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			StorageClassName: new(shoot.Sites[0]), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}
+	if change != nil {
+		change(claim)
+	}
+	Expect(lab.shoot.Seed.Client.Create(ctx, claim)).To(Succeed())
+}
+
+func claimOf(ctx context.Context, name string) *corev1.PersistentVolumeClaim {
+	GinkgoHelper()
+	claim := &corev1.PersistentVolumeClaim{}
+	Expect(lab.shoot.Seed.Client.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceDefault, Name: name}, claim)).To(Succeed())
+	return claim
+}
+
+// podWithVolume is a pod for the node of a pool that has the volume of a claim at /data, and runs a script.
+func podWithVolume(claim, pool, script string) corev1.PodSpec {
+	return corev1.PodSpec{
+		NodeSelector: map[string]string{shoot.PoolLabel: pool}, RestartPolicy: corev1.RestartPolicyNever,
+		TerminationGracePeriodSeconds: new(int64(1)), EnableServiceLinks: new(false), AutomountServiceAccountToken: new(false),
+		Containers: []corev1.Container{{Name: "tools", Image: toolsImage, Command: []string{"sh", "-ec", script},
+			VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}}},
+		Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
+			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}},
+	}
+}
+
+// useVolume runs a script in a pod on the node of a pool with the volume of a claim, and returns what it prints. Then the pod is deleted.
+func useVolume(ctx context.Context, claim, pool, script string) string {
+	GinkgoHelper()
+	pod := newVolumePod(claim, pool, "{ "+script+"; } >/dev/termination-log")
+	Expect(lab.shoot.Seed.Client.Create(ctx, pod)).To(Succeed())
+	Eventually(ctx, func() (corev1.PodPhase, error) {
+		err := lab.shoot.Seed.Client.Get(ctx, client.ObjectKeyFromObject(pod), pod)
+		if pod.Status.Phase == corev1.PodFailed {
+			err = StopTrying("the script failed: " + pod.Status.ContainerStatuses[0].State.Terminated.Message)
+		}
+		return pod.Status.Phase, err
+	}, joinTime, time.Second).Should(Equal(corev1.PodSucceeded))
+	Expect(lab.shoot.Seed.Client.Delete(ctx, pod)).To(Succeed())
+	return strings.TrimRight(pod.Status.ContainerStatuses[0].State.Terminated.Message, "\n")
+}
+
+func newVolumePod(claim, pool, script string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: claim + "-", Namespace: metav1.NamespaceDefault},
+		Spec: podWithVolume(claim, pool, script)}
+}
+
+// keeper is a Deployment whose pod keeps a volume.
+func keeper(claim, pool string) *appsv1.Deployment {
+	spec := podWithVolume(claim, pool, "exec sleep infinity")
+	spec.RestartPolicy = corev1.RestartPolicyAlways
+	labels := map[string]string{"app": "keeper"}
+	return &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: "keeper", Namespace: metav1.NamespaceDefault},
+		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: spec}},
+	}
+}
+
+// keeperOn is the name of the node on which the keeper's pod runs, empty if it does not.
+func keeperOn(ctx context.Context) (string, error) {
+	pods := &corev1.PodList{}
+	err := lab.shoot.Seed.Client.List(ctx, pods, client.MatchingLabels{"app": "keeper"})
+	for _, pod := range pods.Items {
+		if pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
+			return pod.Spec.NodeName, err
+		}
+	}
+	return "", err
+}
+
+// eventsOf are the reasons of the events of a pod.
+func eventsOf(ctx context.Context, pod string) ([]string, error) {
+	events := &corev1.EventList{}
+	err := lab.shoot.Seed.Client.List(ctx, events, client.InNamespace(metav1.NamespaceDefault))
+	var reasons []string
+	for _, event := range events.Items {
+		if event.InvolvedObject.Name == pod {
+			reasons = append(reasons, event.Reason)
+		}
+	}
+	return reasons, err
+}
+
+// newSnapshot is the snapshot of a claim with its name.
+func newSnapshot(claim string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "snapshot.storage.k8s.io/v1", "kind": "VolumeSnapshot",
+		"metadata": map[string]any{"name": claim, "namespace": metav1.NamespaceDefault},
+		"spec":     map[string]any{"volumeSnapshotClassName": shoot.Sites[0], "source": map[string]any{"persistentVolumeClaimName": claim}},
+	}}
 }
 
 // cloudConfig is the configuration of the driver for projects of one OpenStack, by site.
@@ -266,11 +418,4 @@ func cloudConfig(sites map[string]openstack.Credentials) string {
 	}
 	config.WriteString("[BlockStorage]\nignore-volume-az=true\n")
 	return config.String()
-}
-
-// randomData is what nothing else contains.
-func randomData() string {
-	data := make([]byte, dataSize)
-	_, _ = rand.Read(data) // never returns an error
-	return string(data)
 }

@@ -112,7 +112,7 @@ func addTree(files map[string]string, root, name string) error {
 func addLibraries(files map[string]string, root, program string) error {
 	file, err := elf.Open(program)
 	if err != nil {
-		return nil //nolint:nilerr // it is no program
+		return nil // It is not a program.
 	}
 	defer func() { _ = file.Close() }()
 	needed, err := file.ImportedLibraries()
