@@ -98,7 +98,8 @@ build machine-controller-manager github.com/gardener/machine-controller-manager/
 # What stands for the sidecars of CSI drivers that the proxy does not have. Only tests with machines need it. It runs in an image with nothing
 # else, so it is linked statically: all packages would be compiled once more without cgo.
 if [[ $selection == *" csi-registrar "* ]]; then
-  link="-linkmode external -extldflags -static" build csi-registrar ./registrar github.com/kubernetes-csi/csi-lib-utils "10 seconds after those of Kubernetes" registrar/*
+  link="-linkmode external -extldflags -static" build csi-registrar ./registrar github.com/kubernetes-csi/csi-lib-utils \
+    "10 seconds after those of Kubernetes" registrar/*
 fi
 
 # Bare-metal sites: Metal3's operator with played hardware, IronCore's operator and the BMCs that it tests itself with, and an

@@ -19,8 +19,6 @@ cni_version=v1.9.1
 tools=(mmdebstrap flex bison bc make gcc libc6-dev patch xz-utils e2fsprogs genisoimage iproute2 dnsmasq-base)
 packages=systemd-sysv,systemd-resolved,dbus,udev,kmod,mount,procps,e2fsprogs,ca-certificates,curl,iproute2,iputils-ping,iptables,nftables
 packages+=,conntrack,ethtool,socat,openssh-server,sudo,cloud-init,ignition,runc
-# What programs in pods of tests need.
-packages+=,bind9-dnsutils,netcat-openbsd
 what=machines
 # shellcheck source=../debian.sh
 . ../debian.sh

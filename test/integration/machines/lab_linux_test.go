@@ -94,7 +94,7 @@ type machineLab struct {
 	cloud           *landscape.Process
 	// scheduler is kube-scheduler.
 	scheduler *landscape.Process
-	// images is where nodes get images from, whose registry is what it may.
+	// images is the registry of all images of nodes, whatever registry they name.
 	images *registry.Registry
 	relay  net.Listener
 	// outside is where machines of the shoot reach somebody who is not part of it.

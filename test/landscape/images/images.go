@@ -37,7 +37,7 @@ var links = map[string]string{"bin": "usr/bin", "sbin": "usr/sbin", "lib": "usr/
 
 // Contents are the contents of an image.
 type Contents struct {
-	// Programs are the paths of programs and folders of Debian below /usr. Programs have their shared libraries with them.
+	// Programs are the paths of programs, other files, and folders of Debian. Programs have their shared libraries with them.
 	Programs []string
 	// Files are the paths of files of this machine, by their paths in the image.
 	Files map[string]string
