@@ -158,7 +158,6 @@ require (
 	github.com/huandu/xstrings v1.5.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/ironcore-dev/controller-utils v0.13.0 // indirect
-	github.com/ishidawataru/sctp v0.0.0-20250521072954-ae8eb7fa7995 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/jpillora/backoff v1.0.0 // indirect
 	github.com/json-iterator/go v1.1.13-0.20220915233716-71ac16282d12 // indirect
@@ -390,7 +389,6 @@ tool (
 	github.com/ironcore-dev/metal-operator/cmd
 	github.com/metal3-io/baremetal-operator/landscape
 	go.etcd.io/etcd/server/v3
-	k8s.io/kubernetes/test/images/agnhost
 )
 
 exclude github.com/gardener/cert-management v0.22.0
