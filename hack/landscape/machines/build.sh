@@ -32,7 +32,7 @@ build_kernel() {
     apt_get download "$sources=$kernel_version"
     dpkg-deb --fsys-tarfile "$sources"_*.deb | tar -xO "./usr/src/$sources.tar.xz" | xz -dc | tar -x
     rm "$sources"_*.deb
-    cat "$here/registers.patch" "$here/alarms.patch" | patch -d "$sources" -p1
+    cat "$here/"*.patch | patch -d "$sources" -p1
     make -C "$sources" ARCH=um x86_64_defconfig
     cat "$here/kernel.config" >>"$sources/.config"
     make -C "$sources" ARCH=um olddefconfig
@@ -102,7 +102,7 @@ build_image() {
   rm -rf "$root"
 }
 
-kernel="$({ echo "$kernel_version"; cat registers.patch alarms.patch kernel.config; } | stamp)"
+kernel="$({ echo "$kernel_version"; cat ./*.patch kernel.config; } | stamp)"
 root="$(echo "$packages" | stamp)"
 programs="$({ echo "$containerd_version $cni_version"; go env GOVERSION GOARCH; cat ../binaries/node/*; } | stamp)"
 image="$({ echo "$root $programs"; sed -n '/^build_image()/,/^}/p' build.sh; find image -type f -print -exec cat {} +; } | stamp)"
