@@ -40,6 +40,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/pki"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/registry"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/relay"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter"
 	guests "github.com/gardener/gardener-extension-provider-hybrid/test/landscape/vcenter/boot"
@@ -96,7 +97,7 @@ type machineLab struct {
 	scheduler *landscape.Process
 	// images is the registry of all images of nodes, whatever registry they name.
 	images *registry.Registry
-	relay  net.Listener
+	relay  *relay.Relay
 	// outside is where machines of the shoot reach somebody who is not part of it.
 	outside net.Listener
 	dir     string
@@ -295,44 +296,17 @@ func (l *machineLab) startScheduler(binaries landscape.Binaries) error {
 }
 
 // startRelay lets the machines reach the cluster, which listens on loopback alone, at the port that the Service of Kubernetes has.
-func (l *machineLab) startRelay() (err error) {
+func (l *machineLab) startRelay() error {
 	address, err := url.Parse(l.shoot.Seed.Cluster.Config.Host)
 	if err != nil {
 		return err
 	}
-	if l.relay, err = net.Listen("tcp", net.JoinHostPort(l.rack.Network.Gateway.String(), address.Port())); err != nil {
+	listener, err := net.Listen("tcp", net.JoinHostPort(l.rack.Network.Gateway.String(), address.Port()))
+	if err != nil {
 		return err
 	}
-	go func() {
-		for {
-			near, err := l.relay.Accept()
-			if errors.Is(err, net.ErrClosed) {
-				return
-			}
-			if err == nil {
-				go pass(near, address.Host)
-			}
-		}
-	}()
+	l.relay = relay.Start(listener, relay.To(address.Host))
 	return nil
-}
-
-// pass copies in both directions until one of them ends.
-func pass(near net.Conn, address string) {
-	defer func() { _ = near.Close() }()
-	far, err := net.Dial("tcp", address)
-	if err != nil {
-		return
-	}
-	defer func() { _ = far.Close() }()
-	done := make(chan struct{}, 2)
-	for _, ends := range [][2]net.Conn{{near, far}, {far, near}} {
-		go func() {
-			_, _ = io.Copy(ends[0], ends[1])
-			done <- struct{}{}
-		}()
-	}
-	<-done
 }
 
 // startCloudController starts our cloud-controller-manager for all sites, whose Infrastructure is reconciled.
@@ -525,10 +499,11 @@ func (l *machineLab) stop() error {
 	if l.images != nil {
 		_ = l.images.Stop()
 	}
-	for _, listener := range []net.Listener{l.relay, l.outside} {
-		if listener != nil {
-			_ = listener.Close()
-		}
+	if l.relay != nil {
+		_ = l.relay.Close()
+	}
+	if l.outside != nil {
+		_ = l.outside.Close()
 	}
 	if l.hosts != nil {
 		l.hosts.Stop()

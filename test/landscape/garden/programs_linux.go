@@ -6,6 +6,7 @@ package garden
 
 import (
 	"context"
+	"net"
 	"path/filepath"
 	"strings"
 
@@ -85,7 +86,9 @@ func (s *Seed) serveTunnel(ctx context.Context, pod *kubelet.Pod) error {
 	if err != nil {
 		return err
 	}
-	return machines.ServeTunnel(ctx, listener, files, func() *machines.Machines { return s.machines(pod.Namespace()) })
+	return machines.ServeTunnel(ctx, listener, files, func(ctx context.Context, address string) (func(net.Conn) error, error) {
+		return s.machines(pod.Namespace()).Kubelet(ctx, address) // The machines may come later.
+	})
 }
 
 // names returns the host names of shoots' APIs: their DNS records have the addresses of load balancers that are not there. The

@@ -121,7 +121,7 @@ func (k *Kubelet) Stop() {
 	}
 	k.group.Wait()
 	for _, f := range k.listeners {
-		f.close()
+		_ = f.Close()
 	}
 	for _, p := range k.pods {
 		p.remove()

@@ -21,6 +21,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/kubelets"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/netns"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/relay"
 )
 
 const refreshPeriod = 3 * time.Second
@@ -40,7 +41,7 @@ type Pod struct {
 	seen time.Time
 
 	network    *netns.Namespace
-	outside    []*relay
+	outside    []*relay.Relay
 	volumes    map[string]*volume
 	refreshed  time.Time
 	containers map[string]*container
@@ -145,7 +146,7 @@ func (p *Pod) stop(ctx context.Context) {
 	}
 	stopping.Wait()
 	for _, r := range p.outside {
-		r.close()
+		_ = r.Close()
 	}
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

@@ -18,6 +18,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/relay"
 )
 
 // localhost is what every hosts file begins with.
@@ -25,7 +27,7 @@ const localhost = "127.0.0.1 localhost\n"
 
 // forwarder passes connections to the address of a Service on to a pod.
 type forwarder struct {
-	*relay
+	*relay.Relay
 	// service and port are what the address is of now. The kubelet's mutex guards them.
 	service *corev1.Service
 	port    corev1.ServicePort
@@ -80,7 +82,7 @@ func (k *Kubelet) listen(wanted map[string]forwarder) error {
 		}
 		f := &forwarder{service: want.service, port: want.port}
 		var err error
-		f.relay, err = newRelay(k.Network, address, func(ctx context.Context) (net.Conn, error) { return k.dialService(ctx, f) })
+		f.Relay, err = relayIn(k.Network, address, func(ctx context.Context) (net.Conn, error) { return k.dialService(ctx, f) })
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -89,7 +91,7 @@ func (k *Kubelet) listen(wanted map[string]forwarder) error {
 	}
 	for address, f := range k.listeners {
 		if _, ok := wanted[address]; !ok {
-			f.close()
+			_ = f.Close()
 			delete(k.listeners, address)
 		}
 	}

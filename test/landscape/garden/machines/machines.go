@@ -80,7 +80,7 @@ func (m *Machines) Start(ctx context.Context) {
 
 // Stop ends it.
 func (m *Machines) Stop() {
-	if m.cancel == nil {
+	if m == nil || m.cancel == nil {
 		return
 	}
 	m.cancel()

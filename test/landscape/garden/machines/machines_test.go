@@ -89,7 +89,7 @@ var _ = Describe("ServeTunnel", func() {
 		serving, stop := context.WithCancel(ctx)
 		done := make(chan error)
 		go func() {
-			done <- machines.ServeTunnel(serving, listener, files, func() *machines.Machines { return nil })
+			done <- machines.ServeTunnel(serving, listener, files, (*machines.Machines)(nil).Kubelet)
 		}()
 		DeferCleanup(func() {
 			stop()

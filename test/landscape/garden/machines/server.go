@@ -13,6 +13,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,6 +37,18 @@ func (m *Machines) serve(conn net.Conn, address string) error {
 			return m.tlsConfig(hello.Context(), address)
 		},
 	}))
+}
+
+// Kubelet is the End of the tunnel with the kubelets of machines alone, of which there may be none yet.
+func (m *Machines) Kubelet(_ context.Context, address string) (func(net.Conn) error, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil || port != strconv.Itoa(KubeletPort) || !m.knows(host) {
+		return nil, fmt.Errorf("no kubelet at %s", address)
+	}
+	return func(conn net.Conn) error { return m.serve(conn, host) }, nil
 }
 
 // knows says whether a node has the address.

@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strconv"
 	"time"
 )
 
@@ -25,9 +24,12 @@ type TunnelFiles struct {
 	Certificate, Key, Authority string
 }
 
-// ServeTunnel plays the envoy of vpn-seed-server on a listener until ctx ends: clients that authenticate ask it to CONNECT them with a
-// kubelet. Nothing else is behind the tunnel. The machines are asked for each time, as they may come later; they may be nil.
-func ServeTunnel(ctx context.Context, tcp net.Listener, files TunnelFiles, machines func() *Machines) error {
+// End connects to an address behind the tunnel, and returns what serves a connection to it.
+type End func(ctx context.Context, address string) (func(net.Conn) error, error)
+
+// ServeTunnel plays the envoy of vpn-seed-server on a listener until ctx ends: clients that authenticate ask it to CONNECT them with an
+// address behind the tunnel.
+func ServeTunnel(ctx context.Context, tcp net.Listener, files TunnelFiles, end End) error {
 	certificate, err := tls.LoadX509KeyPair(files.Certificate, files.Key)
 	if err != nil {
 		return err
@@ -41,7 +43,7 @@ func ServeTunnel(ctx context.Context, tcp net.Listener, files TunnelFiles, machi
 		return errors.New("the authority of the tunnel's clients is no certificate")
 	}
 	server := &http.Server{ReadHeaderTimeout: 30 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		connect(w, r, machines())
+		connect(w, r, end)
 	})}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
@@ -51,14 +53,14 @@ func ServeTunnel(ctx context.Context, tcp net.Listener, files TunnelFiles, machi
 	}))
 }
 
-func connect(w http.ResponseWriter, r *http.Request, m *Machines) {
-	host, port, err := net.SplitHostPort(r.Host)
-	if r.Method != http.MethodConnect || err != nil {
+func connect(w http.ResponseWriter, r *http.Request, end End) {
+	if r.Method != http.MethodConnect {
 		http.Error(w, "only CONNECT is possible", http.StatusMethodNotAllowed)
 		return
 	}
-	if m == nil || port != strconv.Itoa(KubeletPort) || !m.knows(host) {
-		http.Error(w, "no kubelet at "+r.Host, http.StatusServiceUnavailable)
+	serve, err := end(r.Context(), r.Host)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()
@@ -70,7 +72,7 @@ func connect(w http.ResponseWriter, r *http.Request, m *Machines) {
 		_ = conn.Close()
 		return
 	}
-	_ = m.serve(&bufferedConn{Conn: conn, reader: buffered.Reader}, host)
+	_ = serve(&bufferedConn{Conn: conn, reader: buffered.Reader})
 }
 
 // bufferedConn is a connection of which a part was read before.
