@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"slices"
 	"text/template"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/flannel"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/images"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/registry"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
@@ -41,9 +41,8 @@ const (
 // Images of pods, which are made here.
 const (
 	sandboxImage    = "registry.k8s.io/pause:3.10.2" // containerd's default
-	flannelImage    = "ghcr.io/flannel-io/flannel:v0.27.4"
 	proxyImage      = "registry.k8s.io/kube-proxy:v1.36.3"
-	coreDNSImage    = "registry.k8s.io/coredns/coredns:v1.13.1"
+	coreDNSImage    = "registry.k8s.io/coredns/coredns:v1.14.6"
 	toolsImage      = "example.com/tools:1"
 	controllerImage = "quay.io/metallb/controller:v0.16.1"
 	speakerImage    = "quay.io/metallb/speaker:v0.16.1"
@@ -60,30 +59,16 @@ var systemObjects string
 func contents(executables string) map[string]images.Contents {
 	bin := filepath.Join(landscape.Root(), "hack", "bin")
 	sleep := []string{"/usr/bin/sleep", "infinity"}
-	filter := []string{"/usr/sbin/iptables", "/usr/sbin/iptables-save", "/usr/sbin/iptables-restore", "/usr/sbin/ip6tables",
-		"/usr/sbin/ip6tables-save", "/usr/sbin/ip6tables-restore", "/usr/sbin/conntrack", "/usr/sbin/ip", "/usr/lib/x86_64-linux-gnu/xtables"}
-	shell := []string{"/usr/bin/sh"}
-	for _, name := range []string{"cat", "dd", "df", "mv", "sha256sum", "sleep", "socat", "sync", "tail"} {
-		shell = append(shell, "/usr/bin/"+name)
-	}
-	disks := []string{"/usr/bin/mount", "/usr/bin/umount", "/usr/bin/findmnt", "/usr/bin/udevadm", "/usr/bin/lsblk", "/usr/sbin/blkid",
-		"/usr/sbin/blockdev", "/usr/sbin/mkfs.ext4", "/usr/sbin/fsck", "/usr/sbin/fsck.ext4", "/usr/sbin/e2fsck", "/usr/sbin/dumpe2fs",
-		"/usr/sbin/resize2fs", "/usr/sbin/tune2fs", "/etc/mke2fs.conf"}
-	// one is an image with an executable that runs.
-	one := func(file, name string, programs ...string) images.Contents {
-		path := "/usr/local/bin/" + name
-		return images.Contents{Programs: programs, Files: map[string]string{path: file}, Entrypoint: []string{path}}
-	}
 	return map[string]images.Contents{
-		sandboxImage:    {Programs: sleep[:1], Entrypoint: sleep},
-		flannelImage:    one(filepath.Join(bin, "flanneld"), "flanneld", append(slices.Clone(filter), shell...)...),
-		proxyImage:      one(filepath.Join(bin, "machine-programs", "kube-proxy"), "kube-proxy", filter...),
-		coreDNSImage:    one(filepath.Join(bin, "coredns"), "coredns"),
-		controllerImage: one(filepath.Join(bin, "metallb-controller"), "controller"),
-		speakerImage:    one(filepath.Join(bin, "metallb-speaker"), "speaker"),
-		cinderImage:     one(filepath.Join(executables, volumeDriver), volumeDriver, disks...),
-		registrarImage:  one(filepath.Join(bin, "csi-registrar"), "csi-registrar"),
-		toolsImage:      {Programs: shell, Entrypoint: sleep},
+		sandboxImage:    {Programs: images.Base, Entrypoint: sleep},
+		flannel.Image:   flannel.Contents(),
+		proxyImage:      images.Of(filepath.Join(bin, "machine-programs", "kube-proxy"), images.Base...),
+		coreDNSImage:    images.Of(filepath.Join(bin, "coredns")),
+		controllerImage: images.Of(filepath.Join(bin, "metallb-controller")),
+		speakerImage:    images.Of(filepath.Join(bin, "metallb-speaker")),
+		cinderImage:     images.Of(filepath.Join(executables, volumeDriver), images.Disks...),
+		registrarImage:  images.Of(filepath.Join(bin, "csi-registrar")),
+		toolsImage:      {Programs: images.Base, Entrypoint: sleep},
 	}
 }
 
@@ -97,21 +82,16 @@ func (l *machineLab) serveImages(ctx context.Context, executables string) (err e
 		return err
 	}
 	l.images.Serve(listener, (&net.Dialer{}).DialContext)
-	for reference, made := range contents(executables) {
-		image, err := made.Image()
-		if err != nil {
-			return fmt.Errorf("image %s: %w", reference, err)
-		}
-		if err := l.images.Put(ctx, reference, image); err != nil {
-			return fmt.Errorf("image %s: %w", reference, err)
-		}
-	}
-	return nil
+	return images.Put(ctx, l.images, contents(executables))
 }
 
 // createSystem creates the pods of the shoot's system.
 func (l *machineLab) createSystem(ctx context.Context) error {
 	host, port, err := net.SplitHostPort(l.relay.Addr().String())
+	if err != nil {
+		return err
+	}
+	objects, err := flannel.Objects(podRange, host, port)
 	if err != nil {
 		return err
 	}
@@ -121,14 +101,14 @@ func (l *machineLab) createSystem(ctx context.Context) error {
 	}
 	var rendered bytes.Buffer
 	if err := parsed.Execute(&rendered, map[string]any{"Pods": podRange, "DNS": dnsAddress, "Host": host, "Port": port, "Peers": peers,
-		"PeerPort": otherPort, "Images": map[string]string{"flannel": flannelImage, "proxy": proxyImage, "coredns": coreDNSImage,
-			"tools": toolsImage}}); err != nil {
+		"PeerPort": otherPort, "Images": map[string]string{"proxy": proxyImage, "coredns": coreDNSImage, "tools": toolsImage}}); err != nil {
 		return err
 	}
-	objects, err := rendering.Objects(rendered.String())
+	further, err := rendering.Objects(rendered.String())
 	if err != nil {
 		return err
 	}
+	objects = append(objects, further...)
 	for _, object := range objects {
 		if err := l.shoot.Seed.Client.Create(ctx, object); err != nil {
 			return fmt.Errorf("create %s %s: %w", object.GetKind(), object.GetName(), err)

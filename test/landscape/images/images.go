@@ -9,6 +9,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"debug/elf"
 	"fmt"
 	"io"
@@ -27,6 +28,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/registry"
 )
 
 // libraries is where Debian has shared libraries.
@@ -45,44 +47,83 @@ type Contents struct {
 	Entrypoint []string
 }
 
+// Base are the programs of most images, whose nodes have them once.
+var Base = []string{"/usr/bin/sh", "/usr/bin/awk", "/usr/bin/cat", "/usr/bin/date", "/usr/bin/dd", "/usr/bin/df", "/usr/bin/mv", "/usr/bin/sed",
+	"/usr/bin/sha256sum", "/usr/bin/sleep", "/usr/bin/socat", "/usr/bin/sync", "/usr/bin/tail", "/usr/sbin/iptables", "/usr/sbin/iptables-save",
+	"/usr/sbin/iptables-restore", "/usr/sbin/ip6tables", "/usr/sbin/ip6tables-save", "/usr/sbin/ip6tables-restore", "/usr/sbin/conntrack",
+	"/usr/sbin/ip", "/usr/lib/x86_64-linux-gnu/xtables"}
+
+// Disks are the programs and files with which node services of CSI drivers mount volumes.
+var Disks = []string{"/usr/bin/mount", "/usr/bin/umount", "/usr/bin/findmnt", "/usr/bin/udevadm", "/usr/bin/lsblk", "/usr/sbin/blkid",
+	"/usr/sbin/blockdev", "/usr/sbin/mkfs.ext4", "/usr/sbin/fsck", "/usr/sbin/fsck.ext4", "/usr/sbin/e2fsck", "/usr/sbin/dumpe2fs",
+	"/usr/sbin/resize2fs", "/usr/sbin/tune2fs", "/etc/mke2fs.conf"}
+
+// Of are the contents of an image that runs an executable of this machine, and has programs of Debian.
+func Of(executable string, programs ...string) Contents {
+	path := "/usr/local/bin/" + filepath.Base(executable)
+	return Contents{Programs: programs, Files: map[string]string{path: executable}, Entrypoint: []string{path}}
+}
+
 // Debian is the folder with the system that machines boot.
 func Debian() string { return filepath.Join(landscape.Root(), "hack", "bin", "machine-root") }
 
-// Image returns an image with one layer, which is not compressed.
+// Image returns an image with two layers, which are not compressed. Images with the same programs share the first one.
 func (c Contents) Image() (v1.Image, error) {
 	root, err := filepath.EvalSymlinks(Debian())
 	if err != nil {
 		return nil, fmt.Errorf("%w: hack/landscape/machines/build.sh makes it", err)
 	}
-	files := maps.Clone(c.Files)
-	if files == nil {
-		files = map[string]string{}
-	}
+	programs, files := map[string]string{}, map[string]string{}
+	maps.Copy(files, c.Files)
 	for _, program := range c.Programs {
-		if err := addTree(files, root, program); err != nil {
+		if err := addTree(programs, root, program); err != nil {
 			return nil, err
 		}
 	}
-	for _, file := range slices.Collect(maps.Values(files)) {
-		if err := addLibraries(files, root, file); err != nil {
+	var layers []v1.Layer
+	for _, part := range []map[string]string{programs, files} {
+		for _, file := range slices.Collect(maps.Values(part)) {
+			if err := addLibraries(part, root, file); err != nil {
+				return nil, err
+			}
+		}
+		maps.DeleteFunc(part, func(name, file string) bool { return len(layers) > 0 && programs[name] == file })
+		layer, err := layerOf(part, len(layers) == 0)
+		if err != nil {
 			return nil, err
 		}
-	}
-	content, err := archive(files)
-	if err != nil {
-		return nil, err
-	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
-		tarball.WithCompressionLevel(gzip.NoCompression))
-	if err != nil {
-		return nil, err
+		layers = append(layers, layer)
 	}
 	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH,
 		Config: v1.Config{Entrypoint: c.Entrypoint, Env: []string{"PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}}})
 	if err != nil {
 		return nil, err
 	}
-	return mutate.AppendLayers(image, layer)
+	return mutate.AppendLayers(image, layers...)
+}
+
+// Put makes images, and puts them into a registry.
+func Put(ctx context.Context, r *registry.Registry, all map[string]Contents) error {
+	for reference, contents := range all {
+		image, err := contents.Image()
+		if err != nil {
+			return fmt.Errorf("image %s: %w", reference, err)
+		}
+		if err := r.Put(ctx, reference, image); err != nil {
+			return fmt.Errorf("image %s: %w", reference, err)
+		}
+	}
+	return nil
+}
+
+// layerOf returns a layer with files. The first one also has what all file systems have.
+func layerOf(files map[string]string, first bool) (v1.Layer, error) {
+	content, err := archive(files, first)
+	if err != nil {
+		return nil, err
+	}
+	return tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil },
+		tarball.WithCompressionLevel(gzip.NoCompression))
 }
 
 // addTree adds a file or a folder of a system. Links are followed.
@@ -146,8 +187,8 @@ func addLibraries(files map[string]string, root, program string) error {
 	return nil
 }
 
-// archive is an archive with files and the folders that contain them.
-func archive(files map[string]string) ([]byte, error) {
+// archive is an archive with files and the folders that contain them, and, if it is the first one, with what all file systems have.
+func archive(files map[string]string, first bool) ([]byte, error) {
 	var content bytes.Buffer
 	writer := tar.NewWriter(&content)
 	directories := map[string]bool{".": true}
@@ -178,6 +219,9 @@ func archive(files map[string]string) ([]byte, error) {
 		if _, err := writer.Write(data); err != nil {
 			return nil, err
 		}
+	}
+	if !first {
+		return content.Bytes(), writer.Close()
 	}
 	if err := writer.WriteHeader(&tar.Header{Name: "tmp/", Mode: 0o1777, Typeflag: tar.TypeDir}); err != nil {
 		return nil, err
