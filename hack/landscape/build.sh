@@ -91,15 +91,27 @@ if [[ $selection == *" gardener-operator "* ]]; then
   release="$(version_of github.com/gardener/gardener)" \
     build gardener-operator github.com/gardener/gardener/cmd/gardener-operator github.com/gardener/gardener "3 minutes after the others"
 fi
+# Only the garden whose nodes are real needs what runs on them, and what renders their user data.
+if [[ $selection == *" gardener-node-agent "* ]]; then
+  release="$(version_of github.com/gardener/gardener)" \
+    build gardener-node-agent github.com/gardener/gardener/cmd/gardener-node-agent github.com/gardener/gardener "1 minute after the others"
+fi
+system=github.com/gardener/gardener-extension-os-suse-chost
+if [[ $selection == *" ${system##*/} "* ]]; then
+  build "${system##*/}" "$system/cmd/${system##*/}" "$system" "30 seconds after the others"
+fi
 build gardener-resource-manager github.com/gardener/gardener/cmd/gardener-resource-manager github.com/gardener/gardener "2 minutes"
 build machine-controller-manager github.com/gardener/machine-controller-manager/cmd/machine-controller-manager \
   github.com/gardener/machine-controller-manager "1 minute"
 
-# What stands for the sidecars of CSI drivers that the proxy does not have. Only tests with machines need it. It runs in an image with nothing
-# else, so it is linked statically: all packages would be compiled once more without cgo.
+# What stands for the sidecars of CSI drivers, which the proxy does not have, and for the node service of vSphere's. Only tests with machines
+# need them. They run in images with nothing else, so they are linked statically: all packages would be compiled once more without cgo.
+static="-linkmode external -extldflags -static"
 if [[ $selection == *" csi-registrar "* ]]; then
-  link="-linkmode external -extldflags -static" build csi-registrar ./registrar github.com/kubernetes-csi/csi-lib-utils \
-    "10 seconds after those of Kubernetes" registrar/*
+  link="$static" build csi-registrar ./registrar github.com/kubernetes-csi/csi-lib-utils "10 seconds after those of Kubernetes" registrar/*
+fi
+if [[ $selection == *" vsphere-node "* ]]; then
+  link="$static" build vsphere-node ./vspherenode github.com/container-storage-interface/spec "10 seconds after those of Kubernetes" vspherenode/*
 fi
 
 # Bare-metal sites: Metal3's operator with played hardware, IronCore's operator and the BMCs that it tests itself with, and an

@@ -19,6 +19,8 @@ cni_version=v1.9.1
 tools=(mmdebstrap flex bison bc make gcc libc6-dev patch xz-utils e2fsprogs genisoimage iproute2 dnsmasq-base)
 packages=systemd-sysv,systemd-resolved,dbus,udev,kmod,mount,procps,e2fsprogs,ca-certificates,curl,iproute2,iputils-ping,iptables,nftables
 packages+=,conntrack,ethtool,socat,openssh-server,sudo,cloud-init,ignition,runc
+# What Gardener's units need, and the name of the machine without DNS.
+packages+=,logrotate,libnss-myhostname
 what=machines
 # shellcheck source=../debian.sh
 . ../debian.sh
@@ -71,6 +73,8 @@ build_image() {
   cp -r "$here/image/." "$root/"
   chmod 755 "$root/usr/local/sbin/"*
   cp "$2"/{kubelet,containerd,containerd-shim-runc-v2,ctr} "$root/usr/local/bin/"
+  # Gardener's extension for the operating system that is SUSE's expects it there.
+  ln -s ../local/bin/containerd "$root/usr/sbin/containerd"
   mkdir -p "$root/opt/cni/bin"
   cp "$2"/{bridge,loopback,host-local,portmap} "$root/opt/cni/bin/"
   # Nothing of this is needed for a node, and each costs time at boot. cloud-init does in two of its stages what it does in four.
@@ -94,7 +98,8 @@ build_image() {
   echo SELINUXTYPE=none >"$root/etc/selinux/config"
   ln -s ../bin/true "$root/usr/sbin/setfiles"
   rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root/etc/hostname" "$root/etc/resolv.conf"
-  ln -s /run/systemd/resolve/stub-resolv.conf "$root/etc/resolv.conf"
+  # Pods without cluster DNS have these servers, too, and not the resolver on the loopback interface of the node.
+  ln -s /run/systemd/resolve/resolv.conf "$root/etc/resolv.conf"
   rm -f "$cache/image-$3.new"
   # A machine that crashed or lost its power must boot again, which takes a journal.
   mkfs.ext4 -q -J size=16 -E lazy_itable_init=1 -L root -d "$root" "$cache/image-$3.new" 3G

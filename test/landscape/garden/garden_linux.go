@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,8 +29,8 @@ import (
 // virtualName is the name of the virtual garden in paths.
 const virtualName = "garden"
 
-// gardenerVersion is the version of Gardener that runs.
-const gardenerVersion = "v1.149.3"
+// Version is the version of Gardener that runs.
+const Version = "v1.149.3"
 
 // Options say what a garden is.
 type Options struct {
@@ -53,6 +54,9 @@ type Options struct {
 	Registry *registry.Registry
 	// Servers looks at the servers of a shoot, by its technical ID.
 	Servers func(shoot string) kubelets.ActiveServers
+	// DialNode connects to an address in the network of nodes that are real: a real extension renders their user data. If it is nil, nodes are
+	// played, and so is their operating system.
+	DialNode func(ctx context.Context, network, address string) (net.Conn, error)
 	// Log receives what is not possible.
 	Log logr.Logger
 }

@@ -90,7 +90,7 @@ func (g *Garden) virtualObjects() []client.Object {
 			map[string]string{"username": "admin", "password": "admin", "auth": "admin:admin"}, nil),
 		&corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: "gardener-info", Namespace: "gardener-system-public"},
-			Data:       map[string]string{"gardenerAPIServer": "version: " + gardenerVersion + "\n"},
+			Data:       map[string]string{"gardenerAPIServer": "version: " + Version + "\n"},
 		},
 		&corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "gardener-apiserver", Namespace: gardenNamespace},

@@ -21,6 +21,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/kubelet"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/machines"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/played"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/relay"
 )
 
 // tunnelImage is the image of the container of vpn-seed-server that connects a shoot's kube-apiserver with its nodes.
@@ -87,6 +88,10 @@ func (s *Seed) serveTunnel(ctx context.Context, pod *kubelet.Pod) error {
 		return err
 	}
 	return machines.ServeTunnel(ctx, listener, files, func(ctx context.Context, address string) (func(net.Conn) error, error) {
+		if dial := s.garden.options.DialNode; dial != nil {
+			far, err := dial(ctx, "tcp", address)
+			return func(near net.Conn) error { return relay.Pass(near, far) }, err
+		}
 		return s.machines(pod.Namespace()).Kubelet(ctx, address) // The machines may come later.
 	})
 }

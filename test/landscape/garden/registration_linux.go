@@ -29,10 +29,18 @@ import (
 const (
 	systemType  = "gardenlinux"
 	networkType = "cilium"
+
+	// NodeSystem is the type of the operating system of nodes that are real.
+	NodeSystem = "suse-chost"
 )
 
 // playedTypes are the types of extensions of others.
-var playedTypes = []string{systemType, networkType, foreignType}
+func (g *Garden) playedTypes() []string {
+	if g.options.DialNode != nil {
+		return []string{networkType, foreignType}
+	}
+	return []string{systemType, networkType, foreignType}
+}
 
 // Register registers our extension as example/controller-registration.yaml says, and the played ones.
 func (g *Garden) Register(ctx context.Context) error {
@@ -66,8 +74,9 @@ func (g *Garden) RegisterPlayed(ctx context.Context) error {
 		&gardencorev1beta1.ControllerRegistration{ObjectMeta: name, Spec: gardencorev1beta1.ControllerRegistrationSpec{
 			Deployment: &gardencorev1beta1.ControllerRegistrationDeployment{DeploymentRefs: []gardencorev1beta1.DeploymentRef{{Name: name.Name}}},
 			Resources: []gardencorev1beta1.ControllerResource{
-				{Kind: extensionsv1alpha1.OperatingSystemConfigResource, Type: systemType}, {Kind: extensionsv1alpha1.NetworkResource,
-					Type: networkType},
+				{Kind: extensionsv1alpha1.OperatingSystemConfigResource, Type: systemType},
+				{Kind: extensionsv1alpha1.OperatingSystemConfigResource, Type: NodeSystem},
+				{Kind: extensionsv1alpha1.NetworkResource, Type: networkType},
 				{Kind: extensionsv1alpha1.DNSRecordResource, Type: foreignType}, {Kind: extensionsv1alpha1.ControlPlaneResource, Type: foreignType},
 				{Kind: extensionsv1alpha1.InfrastructureResource, Type: foreignType}, {Kind: extensionsv1alpha1.WorkerResource, Type: foreignType},
 			},

@@ -7,6 +7,7 @@ package garden
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -28,6 +29,8 @@ type Seed struct {
 	garden    *Garden
 	place     place
 	gardenlet *landscape.Process
+	// system is the extension for the operating system of nodes that are real, or nil.
+	system    *landscape.Process
 	kubelet   *kubelet.Kubelet
 	operators *played.Operators
 
@@ -55,7 +58,11 @@ func (g *Garden) seeds() []*Seed {
 }
 
 func (s *Seed) processes() []*landscape.Process {
-	return []*landscape.Process{s.apiServer, s.controllerManager, s.gardenlet}
+	all := []*landscape.Process{s.apiServer, s.controllerManager, s.gardenlet}
+	if s.system != nil {
+		all = append(all, s.system)
+	}
+	return all
 }
 
 // Start starts the seed and gardenlet. StartVirtual must have returned.
@@ -96,10 +103,18 @@ func (s *Seed) startNode(ctx context.Context) error {
 	if err := s.kubelet.Start(ctx); err != nil {
 		return err
 	}
-	s.operators = &played.Operators{Client: cached, Types: playedTypes, Balancers: s.place.balancers, Log: options.Log}
+	s.operators = &played.Operators{Client: cached, Types: s.garden.playedTypes(), Balancers: s.place.balancers, Log: options.Log}
 	s.operators.Start(ctx)
 	s.group.Go(func() { s.watchShoots(background, cached) })
 	return nil
+}
+
+// StartSystem starts the extension for the operating system of nodes that are real. The custom resources of extensions must be there.
+func (s *Seed) StartSystem() error {
+	const name = "gardener-extension-os-suse-chost"
+	s.system = s.garden.processIn(s.Name, name, filepath.Join(landscape.Root(), "hack", "bin", name), "--disable-controllers=heartbeat",
+		"--leader-election=false", "--metrics-bind-address=0", "--health-bind-address=0", "--kubeconfig="+s.Kubeconfig)
+	return s.system.Start()
 }
 
 // cached returns a client that reads from a cache.

@@ -25,13 +25,13 @@ import (
 )
 
 const (
-	// kubernetesVersion is that of the kubelets.
-	kubernetesVersion = "v1.36.3"
+	// KubernetesVersion is that of the kubelets.
+	KubernetesVersion = "v1.36.3"
 
 	shootsPeriod = time.Second
 )
 
-// shootMachines are what is played for a shoot.
+// shootMachines are what is played for a shoot: nothing if its nodes are real.
 type shootMachines struct {
 	*machines.Machines
 	client client.Client
@@ -65,7 +65,7 @@ func (s *Seed) syncShoots(ctx context.Context, seed client.Client) error {
 	wanted := map[string]bool{}
 	for _, worker := range list.Items {
 		wanted[worker.Namespace] = true
-		if s.machines(worker.Namespace) == nil {
+		if s.ShootClient(worker.Namespace) == nil {
 			errs = append(errs, s.startShoot(ctx, seed, worker.Namespace))
 		}
 	}
@@ -86,11 +86,14 @@ func (s *Seed) startShoot(ctx context.Context, seed client.Client, namespace str
 	if err != nil {
 		return fmt.Errorf("access shoot %s: %w", namespace, err)
 	}
-	m := &shootMachines{client: shoot, Machines: &machines.Machines{
-		Seed: seed, Shoot: shoot, Config: config, Namespace: namespace, Servers: s.garden.options.Servers(namespace), Version: kubernetesVersion,
-		Log: s.garden.options.Log,
-	}}
-	m.Start(ctx)
+	m := &shootMachines{client: shoot}
+	if s.garden.options.DialNode == nil {
+		m.Machines = &machines.Machines{
+			Seed: seed, Shoot: shoot, Config: config, Namespace: namespace, Servers: s.garden.options.Servers(namespace),
+			Version: KubernetesVersion, Log: s.garden.options.Log,
+		}
+		m.Start(ctx)
+	}
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.shoots[namespace] = m

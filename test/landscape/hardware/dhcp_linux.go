@@ -13,8 +13,8 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 )
 
-// ServeDHCP lets a DHCP server give the addresses from first to last to machines that ask for one.
-func (r *Rack) ServeDHCP(first, last netip.Addr) error {
+// ServeDHCP lets a DHCP server give the addresses from first to last to machines that ask for one, with further options of dnsmasq.
+func (r *Rack) ServeDHCP(first, last netip.Addr, options ...string) error {
 	path, err := exec.LookPath("dnsmasq")
 	if err != nil {
 		return fmt.Errorf("serve DHCP: %w: it is in Debian's package dnsmasq-base", err)
@@ -27,6 +27,9 @@ func (r *Rack) ServeDHCP(first, last netip.Addr) error {
 			"--port=0", "--interface=" + Bridge, "--bind-interfaces", "--dhcp-authoritative", "--dhcp-leasefile=" + filepath.Join(r.dir, "leases"),
 			fmt.Sprintf("--dhcp-range=%s,%s,1h", first, last), fmt.Sprintf("--dhcp-option=option:router,%s", r.Network.Gateway)},
 		Prepare: func(*exec.Cmd) error { return r.Network.Enter() },
+	}
+	for _, option := range options {
+		r.dhcp.Args = append(r.dhcp.Args, "--dhcp-option="+option)
 	}
 	if err := r.Network.namespace.IP(fmt.Sprintf("addr add %s/%d dev %s", r.Network.server(), r.Network.Prefix.Bits(), Bridge)); err != nil {
 		return err

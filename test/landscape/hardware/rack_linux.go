@@ -7,6 +7,7 @@ package hardware
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,6 +88,13 @@ func (r *Rack) Install(name string, o Options) (*Machine, error) {
 	}
 	r.machines[name] = m
 	return m, nil
+}
+
+// Machines are those in the rack by their names.
+func (r *Rack) Machines() map[string]*Machine {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return maps.Clone(r.machines)
 }
 
 // Remove cuts the power and takes the machine out of its rack, with its disk and all of its files.

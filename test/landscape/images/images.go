@@ -48,10 +48,10 @@ type Contents struct {
 }
 
 // Base are the programs of most images, whose nodes have them once.
-var Base = []string{"/usr/bin/sh", "/usr/bin/awk", "/usr/bin/cat", "/usr/bin/date", "/usr/bin/dd", "/usr/bin/df", "/usr/bin/mv", "/usr/bin/sed",
-	"/usr/bin/sha256sum", "/usr/bin/sleep", "/usr/bin/socat", "/usr/bin/sync", "/usr/bin/tail", "/usr/sbin/iptables", "/usr/sbin/iptables-save",
-	"/usr/sbin/iptables-restore", "/usr/sbin/ip6tables", "/usr/sbin/ip6tables-save", "/usr/sbin/ip6tables-restore", "/usr/sbin/conntrack",
-	"/usr/sbin/ip", "/usr/lib/x86_64-linux-gnu/xtables"}
+var Base = []string{"/usr/bin/sh", "/usr/bin/awk", "/usr/bin/cat", "/usr/bin/date", "/usr/bin/dd", "/usr/bin/df", "/usr/bin/mv",
+	"/usr/bin/sed", "/usr/bin/sha256sum", "/usr/bin/sleep", "/usr/bin/socat", "/usr/bin/sync", "/usr/bin/tail", "/usr/sbin/iptables",
+	"/usr/sbin/iptables-save", "/usr/sbin/iptables-restore", "/usr/sbin/ip6tables", "/usr/sbin/ip6tables-save",
+	"/usr/sbin/ip6tables-restore", "/usr/sbin/conntrack", "/usr/sbin/ip", "/usr/lib/x86_64-linux-gnu/xtables"}
 
 // Disks are the programs and files with which node services of CSI drivers mount volumes.
 var Disks = []string{"/usr/bin/mount", "/usr/bin/umount", "/usr/bin/findmnt", "/usr/bin/udevadm", "/usr/bin/lsblk", "/usr/sbin/blkid",

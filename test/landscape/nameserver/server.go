@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -54,6 +55,11 @@ type Server struct {
 
 // Start starts a server with the zones, whose data is below dir, and waits until it answers.
 func Start(ctx context.Context, dir string, zones ...string) (*Server, error) {
+	return StartAt(ctx, dir, nil, zones...)
+}
+
+// StartAt is Start for a server that also answers at port 53 of addresses.
+func StartAt(ctx context.Context, dir string, addresses []netip.Addr, zones ...string) (*Server, error) {
 	ports, err := landscape.FreePorts(1)
 	if err != nil {
 		return nil, err
@@ -62,7 +68,7 @@ func Start(ctx context.Context, dir string, zones ...string) (*Server, error) {
 		return nil, err
 	}
 	config := filepath.Join(dir, "named.conf")
-	if err := write(dir, config, ports[0], zones); err != nil {
+	if err := write(dir, config, ports[0], addresses, zones); err != nil {
 		return nil, err
 	}
 	s := &Server{
@@ -98,7 +104,7 @@ func (s *Server) WaitReady(ctx context.Context, zone string) error {
 	return nil
 }
 
-func write(dir, config string, port int, zones []string) error {
+func write(dir, config string, port int, addresses []netip.Addr, zones []string) error {
 	var b strings.Builder
 	for _, key := range []Key{Writer, Strong, ReadOnly} {
 		fmt.Fprintf(&b, "key %q { algorithm %s; secret %q; };\n", key.Name, key.Algorithm, key.Secret)
@@ -106,9 +112,11 @@ func write(dir, config string, port int, zones []string) error {
 	fmt.Fprintf(&b, `options {
   directory %q; pid-file none; session-keyfile none; listen-on port %d { 127.0.0.1; }; listen-on-v6 { none; };
   recursion no; dnssec-validation no; notify no; tcp-clients 500;
-};
-controls { };
 `, dir, port)
+	for _, address := range addresses {
+		fmt.Fprintf(&b, "  listen-on port 53 { %s; };\n", address)
+	}
+	b.WriteString("};\ncontrols { };\n")
 	for _, zone := range zones {
 		file := filepath.Join(dir, "db."+zone)
 		fmt.Fprintf(&b, "zone %q { type primary; file %q; allow-update { key %q; key %q; }; };\n", zone, file, Writer.Name, Strong.Name)

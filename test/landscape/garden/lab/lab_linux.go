@@ -46,6 +46,8 @@ type Options struct {
 	// Foreign and Registry are those of the garden.
 	Foreign  bool
 	Registry *registry.Registry
+	// Machines says that machines boot: see package hardware. The process must be in namespaces of its own, which package isolation makes.
+	Machines bool
 	// Progress receives what the start of OpenStack prints.
 	Progress io.Writer
 	// Log receives what is not possible in the garden.
@@ -65,6 +67,8 @@ type Lab struct {
 	Store *objectstore.Server
 	// DNS is the server with the zone of the garden.
 	DNS *nameserver.Server
+	// Machinery is what boots, nil if nothing does.
+	Machinery *Machinery
 
 	options Options
 	fronts  *fronts
@@ -87,6 +91,11 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 	if !nameserver.Installed() {
 		return l, ErrNotInstalled
 	}
+	if o.Machines {
+		if err := l.startMachinery(); err != nil {
+			return l, err
+		}
+	}
 	if err := together(ctx, l.startOpenStack, l.startVCenter, l.startInventory, l.startDNS, l.startStore); err != nil {
 		return l, err
 	}
@@ -97,13 +106,19 @@ func Start(ctx context.Context, o Options) (*Lab, error) {
 	if err != nil {
 		return l, err
 	}
-	l.Garden, err = garden.New(garden.Options{
+	options := garden.Options{
 		Dir: filepath.Join(o.Dir, "garden"), Own: o.Own, Foreign: o.Foreign, Registry: o.Registry, Outside: outside, Log: o.Log,
 		Servers: l.servers, Backups: l.backups(),
 		Authorities: l.fronts.authority,
 		DNS:         map[string]string{"server": l.DNS.Address, "tsigKeyName": nameserver.Writer.Name, "tsigSecret": nameserver.Writer.Secret},
-	})
-	return l, err
+	}
+	if l.Machinery != nil {
+		options.DialNode = (&net.Dialer{}).DialContext
+	}
+	if l.Garden, err = garden.New(options); err != nil || l.Machinery == nil {
+		return l, err
+	}
+	return l, l.Machinery.connect(ctx, l)
 }
 
 // together runs functions at the same time.
@@ -160,6 +175,9 @@ func (l *Lab) locate(site *v1alpha1.CloudProfileSite) {
 	case site.Metal != nil:
 		site.Metal.Server, site.TLS = l.Inventory.Server(), &v1alpha1.TLS{CACert: l.Inventory.CA()}
 	}
+	if l.Machinery != nil {
+		l.Machinery.set(site)
+	}
 }
 
 // Stop ends everything that was started.
@@ -169,6 +187,9 @@ func (l *Lab) Stop(ctx context.Context) error {
 	}
 	if l.fronts != nil {
 		l.fronts.stop()
+	}
+	if l.Machinery != nil {
+		l.Machinery.stop()
 	}
 	if l.DNS != nil {
 		l.DNS.Process.Stop(ctx)

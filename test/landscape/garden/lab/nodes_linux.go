@@ -38,6 +38,19 @@ func (s *Shoot) Machines(ctx context.Context) (map[string]string, error) {
 	return result, errors.Join(errs...)
 }
 
+// BirthProfiles are the phases of the births of the machines of the shoot, by their names.
+func (s *Shoot) BirthProfiles(ctx context.Context) (map[string]string, error) {
+	list := &machinev1alpha1.MachineList{}
+	if err := s.seed.Client.List(ctx, list, client.InNamespace(s.TechnicalID())); err != nil {
+		return nil, err
+	}
+	result := map[string]string{}
+	for _, m := range list.Items {
+		result[m.Name] = m.Annotations[v1alpha1.AnnotationBirthProfile]
+	}
+	return result, nil
+}
+
 // WaitNodes waits until each site has a number of nodes, all of them ready and initialised by the cloud controllers of their site.
 func (s *Shoot) WaitNodes(ctx context.Context, tell func(string), want map[string]int) error {
 	return s.lab.wait(ctx, tell, func(ctx context.Context) (bool, string, error) {

@@ -95,6 +95,10 @@ func (l *Lab) locateSites(profile *gardencorev1beta1.CloudProfile) error {
 	for i := range config.Sites {
 		l.locate(&config.Sites[i])
 	}
+	if l.Machinery != nil {
+		// The image has the type of the extension that renders what its machines do at first.
+		profile.Spec.MachineImages[0].Name, config.MachineImages[0].Name = garden.NodeSystem, garden.NodeSystem
+	}
 	profile.Spec.ProviderConfig, err = codec.Encode(config)
 	return err
 }

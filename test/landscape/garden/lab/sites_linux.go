@@ -35,7 +35,12 @@ const (
 
 func (l *Lab) startOpenStack(ctx context.Context) error {
 	var err error
-	if l.bed, err = openstack.NewBed(); err != nil {
+	if l.Machinery != nil {
+		l.bed, err = l.Machinery.openStack(l.options.Dir)
+	} else {
+		l.bed, err = openstack.NewBed()
+	}
+	if err != nil {
 		return err
 	}
 	if l.started, err = l.bed.StartWithSwift(ctx, l.options.Progress); err != nil {
@@ -66,9 +71,12 @@ func (l *Lab) startVCenter(ctx context.Context) error {
 		return err
 	}
 	var err error
-	l.VCenter, err = vcenter.Start(ctx, dir, vcenter.Options{Guest: bootTime})
+	l.VCenter, err = vcenter.Start(ctx, dir, vcenter.Options{Guest: bootTime, Machines: l.Machinery != nil})
 	l.setCredentials(VC, map[string]string{"username": vcenter.Username, "password": vcenter.Password})
-	return err
+	if err != nil || l.Machinery == nil {
+		return err
+	}
+	return l.Machinery.boot(ctx, l.VCenter)
 }
 
 func (l *Lab) startInventory(ctx context.Context) error {
@@ -88,6 +96,9 @@ func (l *Lab) startInventory(ctx context.Context) error {
 	}
 	l.setCredentials(Racks, token.SiteCredentials())
 	l.setCredentials(Hall, token.SiteCredentials())
+	if l.Machinery != nil {
+		return l.Machinery.makeHosts(ctx, l.Inventory)
+	}
 	pool := metal.Pool{Name: Racks, Addresses: []string{"10.250.8.10-10.250.11.250"}, Prefix: 22, Gateway: "10.250.8.1"}
 	if err := l.Inventory.MakePool(ctx, pool); err != nil {
 		return err
@@ -108,7 +119,12 @@ func (l *Lab) startInventory(ctx context.Context) error {
 
 func (l *Lab) startDNS(ctx context.Context) error {
 	var err error
-	l.DNS, err = nameserver.Start(ctx, filepath.Join(l.options.Dir, "named"), garden.Domain)
+	dir := filepath.Join(l.options.Dir, "named")
+	if l.Machinery != nil {
+		l.DNS, err = l.Machinery.serveNames(ctx, dir)
+		return err
+	}
+	l.DNS, err = nameserver.Start(ctx, dir, garden.Domain)
 	return err
 }
 
