@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Runs the tests with a real Gardener: see docs/development/garden.md. With KEEP=1 everything is left running until it is interrupted. With
-# MACHINES=1 its nodes are machines that boot.
+# MACHINES=1 its nodes are machines that boot, and nothing is left running.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
