@@ -94,13 +94,16 @@ var _ = Describe("Machines of a real Gardener", Ordered, func() {
 			Expect(node.Annotations).To(HaveKeyWithValue(nodeagentconfigv1alpha1.AnnotationKeyChecksumAppliedOperatingSystemConfig,
 				secret.Annotations[nodeagentconfigv1alpha1.AnnotationKeyChecksumDownloadedOperatingSystemConfig]), node.Name)
 		}
-		profiles, err := shoot.BirthProfiles(ctx)
-		Expect(err).NotTo(HaveOccurred())
+		var profiles map[string]string
+		Eventually(func(g Gomega) { // Drivers write them after nodes are initialized.
+			profiles, err = shoot.BirthProfiles(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(profiles).To(And(HaveLen(4), HaveEach(WithTransform(platform.ParseBirthProfile,
+				And(HaveKey(platform.BirthRegistered), HaveKey(platform.BirthReady))))))
+		}).WithContext(ctx).Should(Succeed())
 		for name, profile := range profiles {
 			AddReportEntry(name, profile)
-			Expect(platform.ParseBirthProfile(profile)).To(And(HaveKey(platform.BirthRegistered), HaveKey(platform.BirthReady)), name)
 		}
-		Expect(profiles).To(HaveLen(4))
 	}, NodeTimeout(createTime))
 
 	// The tunnel does not end in the shoot, as Gardener's VPN does: security groups in OpenStack let nodes and pods pass only.

@@ -18,6 +18,7 @@ import (
 	gardencorev1beta1 "github.com/gardener/gardener/pkg/apis/core/v1beta1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/codec"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -282,7 +283,7 @@ func (s *Shoot) Booting() (*gardencorev1beta1.Shoot, error) {
 // errNoAPI means that the API of the shoot cannot be reached yet.
 var errNoAPI = errors.New("the shoot has no API server yet")
 
-// ConnectPods creates the network of pods in the shoot.
+// ConnectPods creates what is missing of the network of pods in the shoot.
 func (s *Shoot) ConnectPods(ctx context.Context) error {
 	c := s.lab.ShootClient(s.TechnicalID())
 	if c == nil {
@@ -293,7 +294,7 @@ func (s *Shoot) ConnectPods(ctx context.Context) error {
 		return err
 	}
 	for _, object := range objects {
-		if err := c.Create(ctx, object); err != nil {
+		if err := c.Create(ctx, object); client.IgnoreAlreadyExists(err) != nil {
 			return fmt.Errorf("create %s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
