@@ -32,10 +32,11 @@ report() {
 }
 
 # build NAME PACKAGE MODULE COLD [SOURCE...]   LINK is more flags for the linker, COLD is how long it takes with an empty build cache, and
-# SOURCES are files of ours
+# SOURCES are files of ours. If KIND is test, the tests of the package are built.
 build() {
-  local name=$1 package=$2 version flags stamp log ticker start=$SECONDS
+  local name=$1 package=$2 version flags stamp log ticker start=$SECONDS compile=(go build)
   [[ $selection == "  " || $selection == *" $name "* ]] || return 0
+  [[ ${KIND:-} != test ]] || compile=(go test -c)
   version="$(version_of "$3")"
   flags="-s -w${link:+ $link}"
   for p in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
@@ -50,7 +51,7 @@ build() {
   echo "> Build $name $version ($4 if nothing of it was built before)" >&2
   log="$(mktemp)"
   report "$log" 9>&- & ticker=$!
-  if ! go build -v -ldflags "$flags" -o "$bin/$name" "$package" 2>"$log"; then
+  if ! "${compile[@]}" -v -ldflags "$flags" -o "$bin/$name" "$package" 2>"$log"; then
     kill "$ticker"
     tail -n 20 "$log" >&2
     rm -f "$log"
@@ -112,6 +113,13 @@ if [[ $selection == *" csi-registrar "* ]]; then
 fi
 if [[ $selection == *" vsphere-node "* ]]; then
   link="$static" build vsphere-node ./vspherenode github.com/container-storage-interface/spec "10 seconds after those of Kubernetes" vspherenode/*
+fi
+# Kubernetes' end-to-end tests, and what most of their pods run. Only tests with machines need them.
+if [[ $selection == *" agnhost "* ]]; then
+  link="$static" build agnhost k8s.io/kubernetes/test/images/agnhost k8s.io/kubernetes "30 seconds after those of Kubernetes"
+fi
+if [[ $selection == *" kubernetes-e2e "* ]]; then
+  KIND=test build kubernetes-e2e k8s.io/kubernetes/test/e2e k8s.io/kubernetes "3 minutes after those of Kubernetes"
 fi
 
 # Bare-metal sites: Metal3's operator with played hardware, IronCore's operator and the BMCs that it tests itself with, and an

@@ -21,6 +21,8 @@ packages=systemd-sysv,systemd-resolved,dbus,udev,kmod,mount,procps,e2fsprogs,ca-
 packages+=,conntrack,ethtool,socat,openssh-server,sudo,cloud-init,ignition,runc
 # What Gardener's units need, and the name of the machine without DNS.
 packages+=,logrotate,libnss-myhostname
+# What the pods of Kubernetes' end-to-end tests run.
+packages+=,bind9-dnsutils,netcat-openbsd
 what=machines
 # shellcheck source=../debian.sh
 . ../debian.sh

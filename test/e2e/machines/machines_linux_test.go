@@ -25,12 +25,14 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/garden/lab"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 const (
 	startTime  = 15 * time.Minute
 	createTime = 25 * time.Minute
 	deleteTime = 10 * time.Minute
+	volumeTime = 4 * time.Minute
 )
 
 var _ = Describe("Machines of a real Gardener", Ordered, func() {
@@ -129,6 +131,30 @@ var _ = Describe("Machines of a real Gardener", Ordered, func() {
 		}
 		Expect(read).To(ConsistOf(lab.VC, lab.Racks, lab.Hall))
 	}, NodeTimeout(time.Minute))
+
+	It("should have volumes that the control plane makes at their sites, and pods read again", func(ctx SpecContext) {
+		c := l.ShootClient(shoot.TechnicalID())
+		for class, site := range map[string]string{"cloud-standard": lab.Cloud, "racks-local": lab.Racks} {
+			use := func(script string) string {
+				GinkgoHelper()
+				pod := specs.Script(class, lab.ScriptImage, "{ "+script+"; } >/dev/termination-log", map[string]string{v1alpha1.LabelSite: site})
+				return specs.Complete(ctx, c, specs.Mount(pod, class), volumeTime)
+			}
+			claim := specs.Claim(class, class)
+			Expect(c.Create(ctx, claim)).To(Succeed())
+			begin := time.Now()
+			sum := use("dd if=/dev/urandom of=/data/kept bs=1M count=8; sync; sha256sum /data/kept")
+			AddReportEntry(class, fmt.Sprintf("written %.0f s after the pod was created", time.Since(begin).Seconds()))
+			Expect(sum).To(HaveSuffix(" /data/kept"))
+			Expect(use("sha256sum /data/kept")).To(Equal(sum))
+			Expect(c.Delete(ctx, claim)).To(Succeed())
+			Eventually(func(g Gomega) {
+				volumes := &corev1.PersistentVolumeList{}
+				g.Expect(c.List(ctx, volumes)).To(Succeed())
+				g.Expect(volumes.Items).To(BeEmpty())
+			}).WithContext(ctx).Should(Succeed())
+		}
+	}, NodeTimeout(3*volumeTime))
 
 	It("should be gone with the shoot, of which nothing is left", func(ctx SpecContext) {
 		Expect(shoot.Delete(ctx, tell)).To(Succeed())

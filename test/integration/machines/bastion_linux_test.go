@@ -147,7 +147,11 @@ func bastionSpecs(addressOf func(ctx context.Context, pool string) (name, addres
 
 	Context("with load balancers", func() { balancerSpecs(addressOf) })
 
-	Context("with volumes", func() { volumeSpecs() })
+	Context("with local volumes", func() { localVolumeSpecs(at) })
+	Context("with volumes", func() {
+		volumeSpecs()
+		conformanceSpecs()
+	})
 	Context("with faults", func() { faultSpecs(at) })
 	Context("without cables", func() { cutSpecs() })
 

@@ -20,8 +20,12 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
-// creationTimeout is when a machine that does not join is replaced in the spec for that.
-const creationTimeout = 2 * time.Minute
+const (
+	// creationTimeout is when a machine that does not join is replaced in the spec for that.
+	creationTimeout = 2 * time.Minute
+	// slowness is how much longer a request to a slow disk takes.
+	slowness = 100 * time.Millisecond
+)
 
 // faultSpecs are about one node of a site on which something goes wrong.
 func faultSpecs(at onNode) {
@@ -74,6 +78,22 @@ func faultSpecs(at onNode) {
 			return nil
 		}
 	}
+
+	It("should stay while its disk is slow, and run what is new there", func(ctx SpecContext) {
+		kept, slow := others(ctx), specs.Identities(ctx, poolOf(peerPool), "")
+		DeferCleanup(lab.machine(peerPool).SlowDisk, time.Duration(0))
+		Expect(lab.machine(peerPool).SlowDisk(slowness)).To(Succeed())
+		begin := time.Now()
+		specs.Complete(ctx, lab.shoot.Seed.Client, podOn(peerPool, "true"), joinTime)
+		AddReportEntry("pod", fmt.Sprintf("ended %.0f s after it was created", time.Since(begin).Seconds()))
+		Consistently(ctx, func(g Gomega) {
+			node, err := lab.node(ctx, peerPool)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(readiness(node)).To(Equal(corev1.ConditionTrue))
+			g.Expect(specs.Identities(ctx, poolOf(peerPool), "")).To(Equal(slow))
+		}, healthTimeout+grace, time.Second).Should(Succeed())
+		Expect(others(ctx)).To(Equal(kept))
+	}, SpecTimeout(specTime))
 
 	DescribeTable("should be replaced after the health timeout, while the site's other node stays", func(ctx SpecContext,
 		fail func(context.Context) error, condition corev1.NodeConditionType, status corev1.ConditionStatus) {

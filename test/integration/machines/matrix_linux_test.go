@@ -18,6 +18,7 @@ import (
 	"github.com/gophercloud/gophercloud/v2/openstack/networking/v2/ports"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 )
@@ -201,17 +202,31 @@ func matrixSpecs(addressOf func(ctx context.Context, pool string) (name, address
 		}
 	}, SpecTimeout(specTime))
 
+	// seen is the address with which a node of a site is seen on another one.
+	seen := func(ctx context.Context, from, to string) (string, error) {
+		return at(ctx, from, fmt.Sprintf("socat -u TCP:%s:%d,connect-timeout=3 -", addresses[place{kindNode, to}], bgpPort))
+	}
+
 	It("should be seen with their own addresses on other sites", func(ctx SpecContext) {
 		for _, to := range sites {
 			for _, from := range sites {
-				if from == to {
-					continue
+				if from != to {
+					Expect(seen(ctx, from, to)).To(Equal(addresses[place{kindNode, from}]), "%s to %s", from, to)
 				}
-				source := addresses[place{kindNode, from}]
-				Expect(at(ctx, from, fmt.Sprintf("socat -u TCP:%s:%d,connect-timeout=3 -", addresses[place{kindNode, to}], bgpPort))).
-					To(Equal(source), "%s to %s", from, to)
 			}
 		}
+	}, SpecTimeout(specTime))
+
+	It("should be seen with the address of their router while that translates, and be ready", func(ctx SpecContext) {
+		from, to := shoot.Sites[0], shoot.MetalSites[0]
+		DeferCleanup(lab.stack.translate, false)
+		gateway, err := lab.stack.translate(ctx, true)
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, seen, flowTime, time.Second).WithArguments(from, to).Should(Equal(gateway))
+		Expect(seen(ctx, to, from)).To(Equal(addresses[place{kindNode, to}]), "the other direction is as before")
+		become(ctx, from, corev1.ConditionTrue)
+		Expect(lab.stack.translate(ctx, false)).To(Equal(gateway))
+		Eventually(ctx, seen, flowTime, time.Second).WithArguments(from, to).Should(Equal(addresses[place{kindNode, from}]))
 	}, SpecTimeout(specTime))
 
 	DescribeTable("should fail a row of the matrix without what lets it pass", func(ctx SpecContext, from, to place, port int,

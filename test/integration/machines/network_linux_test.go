@@ -79,14 +79,26 @@ func (l *machineLab) routeToServers(ctx context.Context, infrastructure *extensi
 	if err != nil {
 		return err
 	}
-	l.stack.group = status.OpenStack.SecurityGroupID
-	router, err := routers.Update(ctx, l.stack.administration, status.OpenStack.RouterID, routers.UpdateOpts{
-		GatewayInfo: &routers.GatewayInfo{NetworkID: status.OpenStack.FloatingNetworkID, EnableSNAT: new(false)},
-	}).Extract()
+	l.stack.group, l.stack.router = status.OpenStack.SecurityGroupID, status.OpenStack.RouterID
+	gateway, err := l.stack.translate(ctx, false)
 	if err != nil {
 		return err
 	}
-	return own(fmt.Sprintf("route replace %s via %s", stackNodes, router.GatewayInfo.ExternalFixedIPs[0].IPAddress))
+	return own(fmt.Sprintf("route replace %s via %s", stackNodes, gateway))
+}
+
+// translate lets the router translate the addresses of nodes to its own, or not, and returns its own. Only an administrator may.
+func (s *stack) translate(ctx context.Context, on bool) (string, error) {
+	router, err := routers.Get(ctx, s.administration, s.router).Extract()
+	if err != nil {
+		return "", err
+	}
+	router, err = routers.Update(ctx, s.administration, s.router, routers.UpdateOpts{
+		GatewayInfo: &routers.GatewayInfo{NetworkID: router.GatewayInfo.NetworkID, EnableSNAT: &on}}).Extract()
+	if err != nil {
+		return "", err
+	}
+	return router.GatewayInfo.ExternalFixedIPs[0].IPAddress, nil
 }
 
 // own runs ip in the namespace of this process.

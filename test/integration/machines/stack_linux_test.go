@@ -35,8 +35,8 @@ type stack struct {
 	inspector *openstack.Client
 	// network and administration are Neutron for the project, and for the cloud's administrator.
 	network, administration *gophercloud.ServiceClient
-	// group is the ID of the security group of nodes.
-	group string
+	// group and router are the IDs of the security group and of the router of nodes.
+	group, router string
 }
 
 // startStack starts OpenStack. stop ends what was started, also after an error.

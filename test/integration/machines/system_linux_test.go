@@ -48,6 +48,7 @@ const (
 	speakerImage    = "quay.io/metallb/speaker:v0.16.1"
 	cinderImage     = "example.com/cinder-csi-plugin-hybrid:1"
 	registrarImage  = "example.com/csi-registrar:1"
+	helperImage     = "example.com/local-volumes-helper:1"
 )
 
 // systemObjects are the pods of a shoot's system.
@@ -68,6 +69,7 @@ func contents(executables string) map[string]images.Contents {
 		speakerImage:    images.Of(filepath.Join(bin, "metallb-speaker")),
 		cinderImage:     images.Of(filepath.Join(executables, volumeDriver), images.Disks...),
 		registrarImage:  images.Of(filepath.Join(bin, "csi-registrar")),
+		helperImage:     {Programs: append([]string{"/usr/bin/mkdir", "/usr/bin/rm"}, images.Base...), Entrypoint: sleep},
 		toolsImage:      {Programs: images.Base, Entrypoint: sleep},
 	}
 }

@@ -38,6 +38,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 )
 
 const (
@@ -135,7 +136,7 @@ func volumeSpecs() {
 	It("should not have a volume that another one has, nor one of another site, nor lend theirs to it", func(ctx SpecContext) {
 		Expect(lab.shoot.Seed.Client.Create(ctx, keeper("data", cloud))).To(Succeed())
 		Eventually(ctx, keeperOn, joinTime, time.Second).ShouldNot(BeEmpty())
-		late := newVolumePod("data", peerPool, "true")
+		late := specs.Mount(podOn(peerPool, "true"), "data")
 		Expect(lab.shoot.Seed.Client.Create(ctx, late)).To(Succeed())
 		Eventually(ctx, eventsOf, joinTime, time.Second).WithArguments(late.Name).Should(ContainElement("FailedAttachVolume"))
 		Expect(lab.shoot.Seed.Client.Delete(ctx, late)).To(Succeed())
@@ -309,13 +310,7 @@ func nodeIDOf(ctx context.Context, pool string) (string, error) {
 // createClaim creates a claim for 1 GiB at the site.
 func createClaim(ctx context.Context, name string, change func(*corev1.PersistentVolumeClaim)) {
 	GinkgoHelper()
-	claim := &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: metav1.NamespaceDefault},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			StorageClassName: new(shoot.Sites[0]), AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-		},
-	}
+	claim := specs.Claim(name, shoot.Sites[0])
 	if change != nil {
 		change(claim)
 	}
@@ -329,42 +324,22 @@ func claimOf(ctx context.Context, name string) *corev1.PersistentVolumeClaim {
 	return claim
 }
 
-// podWithVolume is a pod for the node of a pool that has the volume of a claim at /data, and runs a script.
-func podWithVolume(claim, pool, script string) corev1.PodSpec {
-	return corev1.PodSpec{
-		NodeSelector: map[string]string{shoot.PoolLabel: pool}, RestartPolicy: corev1.RestartPolicyNever,
-		TerminationGracePeriodSeconds: new(int64(1)), EnableServiceLinks: new(false), AutomountServiceAccountToken: new(false),
-		Containers: []corev1.Container{{Name: "tools", Image: toolsImage, Command: []string{"sh", "-ec", script},
-			VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/data"}}}},
-		Volumes: []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{
-			PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: claim}}}},
-	}
+// podOn is a pod that runs a script on the node of a pool.
+func podOn(pool, script string) *corev1.Pod {
+	return specs.Script("script", toolsImage, script, map[string]string{shoot.PoolLabel: pool})
 }
 
-// useVolume runs a script in a pod on the node of a pool with the volume of a claim, and returns what it prints. Then the pod is deleted.
+// useVolume runs a script in a pod on the node of a pool with the volume of a claim at /data, and returns what it prints. Then the pod is
+// deleted.
 func useVolume(ctx context.Context, claim, pool, script string) string {
 	GinkgoHelper()
-	pod := newVolumePod(claim, pool, "{ "+script+"; } >/dev/termination-log")
-	Expect(lab.shoot.Seed.Client.Create(ctx, pod)).To(Succeed())
-	Eventually(ctx, func() (corev1.PodPhase, error) {
-		err := lab.shoot.Seed.Client.Get(ctx, client.ObjectKeyFromObject(pod), pod)
-		if pod.Status.Phase == corev1.PodFailed {
-			err = StopTrying("the script failed: " + pod.Status.ContainerStatuses[0].State.Terminated.Message)
-		}
-		return pod.Status.Phase, err
-	}, joinTime, time.Second).Should(Equal(corev1.PodSucceeded))
-	Expect(lab.shoot.Seed.Client.Delete(ctx, pod)).To(Succeed())
-	return strings.TrimRight(pod.Status.ContainerStatuses[0].State.Terminated.Message, "\n")
-}
-
-func newVolumePod(claim, pool, script string) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: claim + "-", Namespace: metav1.NamespaceDefault},
-		Spec: podWithVolume(claim, pool, script)}
+	pod := specs.Mount(podOn(pool, "{ "+script+"; } >/dev/termination-log"), claim)
+	return specs.Complete(ctx, lab.shoot.Seed.Client, pod, joinTime)
 }
 
 // keeper is a Deployment whose pod keeps a volume.
 func keeper(claim, pool string) *appsv1.Deployment {
-	spec := podWithVolume(claim, pool, "exec sleep infinity")
+	spec := specs.Mount(podOn(pool, "exec sleep infinity"), claim).Spec
 	spec.RestartPolicy = corev1.RestartPolicyAlways
 	labels := map[string]string{"app": "keeper"}
 	return &appsv1.Deployment{

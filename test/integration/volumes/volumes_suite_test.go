@@ -8,10 +8,6 @@ package volumes_test
 
 import (
 	"context"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,6 +26,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/metal/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/site"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/localvolumes"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/specs"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
@@ -54,9 +51,6 @@ var (
 )
 
 var _ = BeforeSuite(func(ctx SpecContext) {
-	binary := filepath.Join(landscape.Root(), "hack", "bin", "local-path-provisioner")
-	Expect(binary).To(BeAnExistingFile(), "hack/landscape/build.sh builds it")
-
 	var err error
 	shoot, err = landscape.New(landscape.Options{Dir: GinkgoT().TempDir(), Namespace: namespace, Workloads: true, Audited: []string{account}})
 	Expect(err).NotTo(HaveOccurred())
@@ -67,7 +61,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		createNode(ctx, name, site)
 	}
 	deploy(ctx)
-	provisioner = startProvisioner(ctx, binary)
+	provisioner = startProvisioner(ctx)
 	playHelpers()
 }, NodeTimeout(10*time.Minute))
 
@@ -138,27 +132,13 @@ func deploy(ctx context.Context) {
 	}
 }
 
-// startProvisioner starts the provisioner with the arguments and the files that it has in the control plane, and the permissions that it
-// has in the shoot.
-func startProvisioner(ctx context.Context, binary string) *landscape.Process {
-	const name = "local-volumes-controller"
-	dir := GinkgoT().TempDir()
+// startProvisioner starts the provisioner as it was deployed.
+func startProvisioner(ctx context.Context) *landscape.Process {
 	deployment, config := &appsv1.Deployment{}, &corev1.ConfigMap{}
-	Expect(shoot.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, deployment)).To(Succeed())
-	Expect(shoot.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, config)).To(Succeed())
-	for file, content := range config.Data {
-		Expect(os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600)).To(Succeed())
-	}
-	Expect(rendering.WriteKubeconfig(ctx, shoot.Cluster.Config, metav1.NamespaceSystem, name, filepath.Join(dir, "kubeconfig"))).To(Succeed())
-	paths := strings.NewReplacer("/etc/local-volumes", dir, "/var/run/secrets/gardener.cloud/shoot/generic-kubeconfig", dir)
-	ports, err := landscape.FreePorts(1)
+	Expect(shoot.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: localvolumes.Name}, deployment)).To(Succeed())
+	Expect(shoot.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: localvolumes.Name}, config)).To(Succeed())
+	process, err := localvolumes.Start(ctx, shoot.Cluster.Config, deployment, config, GinkgoT().TempDir())
 	Expect(err).NotTo(HaveOccurred())
-	var args []string
-	for _, arg := range deployment.Spec.Template.Spec.Containers[0].Command[1:] {
-		args = append(args, paths.Replace(strings.Replace(arg, "--health-port=8080", fmt.Sprintf("--health-port=%d", ports[0]), 1)))
-	}
-	process := &landscape.Process{Name: name, Path: binary, Args: args, LogFile: filepath.Join(dir, "log")}
-	Expect(process.Start()).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { process.Stop(ctx) })
 	return process
 }

@@ -161,6 +161,23 @@ var _ = suite.Nightly("Machines", Ordered, func() {
 		Expect(bootID(ctx)).To(Equal(before))
 	}, NodeTimeout(bootTime))
 
+	It("should have a disk that is slow while it is to be, and keep what was written", func(ctx SpecContext) {
+		seconds := func() float64 {
+			GinkgoHelper()
+			var elapsed float64
+			out := run(ctx, "bash -c 'TIMEFORMAT=%R; time for i in $(seq 10); do echo $i >/root/slow; sync /root/slow; done' 2>&1")
+			Expect(fmt.Sscan(out, &elapsed)).To(Equal(1), out)
+			return elapsed
+		}
+		before := bootID(ctx)
+		Expect(machine.SlowDisk(200 * time.Millisecond)).To(Succeed())
+		Expect(seconds()).To(BeNumerically(">", 2), "each of ten files needs a request at least")
+		Expect(machine.SlowDisk(0)).To(Succeed())
+		Expect(seconds()).To(BeNumerically("<", 2))
+		Expect(run(ctx, "cat /root/slow")).To(Equal("10"))
+		Expect(bootID(ctx)).To(Equal(before))
+	}, NodeTimeout(bootTime))
+
 	It("should boot again if the system reboots, on the same disk and without running the user data", func(ctx SpecContext) {
 		before := bootID(ctx)
 		run(ctx, "echo kept >/root/kept; systemctl reboot")

@@ -11,8 +11,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -85,10 +87,10 @@ func newMachine(r *Rack, name string, o Options) (*Machine, error) {
 	m.process = &landscape.Process{
 		Name: name, Path: r.kernel, LogFile: m.ConsoleFile(),
 		// The memory of a machine is a file that has no name.
-		Env:     []string{"TMPDIR=/dev/shm"},
+		Env:     []string{"TMPDIR=/dev/shm", "UBD_DELAY=" + m.delay()},
 		Prepare: m.prepare,
 	}
-	return m, nil
+	return m, m.SlowDisk(0)
 }
 
 // arguments are those of the kernel: for the hardware, and then for the system.
@@ -130,6 +132,7 @@ func (m *Machine) prepare(cmd *exec.Cmd) error {
 
 func (m *Machine) disk() string  { return filepath.Join(m.dir, "disk") }
 func (m *Machine) drive() string { return filepath.Join(m.dir, "drive") }
+func (m *Machine) delay() string { return filepath.Join(m.dir, "delay") }
 
 // ConsoleFile is the file with what the machine wrote to its console.
 func (m *Machine) ConsoleFile() string { return filepath.Join(m.dir, "console.log") }
@@ -272,4 +275,9 @@ func (m *Machine) PullCable() error {
 // PlugCable puts the cable back into the network card.
 func (m *Machine) PlugCable() error {
 	return m.options.Network.Plug(m.tap)
+}
+
+// SlowDisk lets each request to the disks and volumes of the machine take that much longer from now on.
+func (m *Machine) SlowDisk(delay time.Duration) error {
+	return os.WriteFile(m.delay(), []byte(strconv.FormatInt(delay.Microseconds(), 10)), 0o600)
 }

@@ -42,6 +42,8 @@ import (
 const (
 	// registryName is the name of the registry of all images of nodes.
 	registryName = "registry." + garden.Domain
+	// ScriptImage is an image with a shell and the usual programs.
+	ScriptImage = "docker.io/rancher/mirrored-library-busybox:1.37.0"
 	// bootVersion is the version of the machine image whose template in the vCenter has Debian as its guest.
 	bootVersion = "1877.4.0"
 	portGroup   = "/DC0/network/DC0_DVPG0"
@@ -207,6 +209,7 @@ func nodeImages(own string) map[string]images.Contents {
 		"registry.example.com/cinder-csi-plugin-hybrid:v0.1.0-dev": images.Of(filepath.Join(own, "cinder-csi-plugin-hybrid"),
 			images.Disks...),
 		flannel.Image: flannel.Contents(),
+		ScriptImage:   {Programs: append([]string{"/usr/bin/mkdir", "/usr/bin/rm"}, images.Base...), Entrypoint: []string{"sh"}},
 	}
 }
 
