@@ -139,7 +139,8 @@ func conformanceSpecs() {
 			output, err := os.Create(log)
 			Expect(err).NotTo(HaveOccurred())
 			DeferCleanup(output.Close)
-			command := e2e(ctx, "--ginkgo.focus=^Kubernetes e2e suite ("+strings.Join(focus, "|")+")$", "--ginkgo.json-report="+report, "--ginkgo.no-color")
+			command := e2e(ctx, "--ginkgo.focus=^Kubernetes e2e suite ("+strings.Join(focus, "|")+")$", "--ginkgo.json-report="+report,
+				"--ginkgo.no-color")
 			command.Stdout, command.Stderr = output, output
 			failure := command.Run()
 			passed, err := passedTests(report)

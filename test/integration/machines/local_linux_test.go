@@ -98,7 +98,8 @@ func applyLocalVolumes(ctx context.Context, sites ...string) {
 		&corev1.ServiceAccount{})).To(Succeed())
 
 	seed := values(storage.ControlPlane)
-	seed["global"] = map[string]any{"replicas": 1, "genericTokenKubeconfigSecretName": "generic-token-kubeconfig", "kubernetesVersion": "1.36.3"}
+	seed["global"] = map[string]any{"replicas": 1, "genericTokenKubeconfigSecretName": "generic-token-kubeconfig",
+		"kubernetesVersion": "1.36.3"}
 	rendered, err := rendering.Chart("seed-controlplane", shootName, seed)
 	Expect(err).NotTo(HaveOccurred())
 	objects, err := rendering.Objects(rendered)
