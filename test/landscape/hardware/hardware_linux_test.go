@@ -230,7 +230,7 @@ var _ = suite.Nightly("Machines", Ordered, func() {
 	It("should stay on after a crash, until it is reset", func(ctx SpecContext) {
 		before := bootID(ctx)
 		Expect(machine.Crash(ctx)).To(Succeed())
-		Eventually(ctx, func() string { return machine.Console(20) }).Should(ContainSubstring("Kernel panic"))
+		Eventually(ctx, func() string { return machine.Console(60) }).Should(ContainSubstring("Kernel panic"))
 		Expect(machine.On()).To(BeTrue())
 		Expect(machine.Reset()).To(Succeed())
 		Expect(bootID(ctx)).NotTo(Equal(before))
