@@ -100,7 +100,7 @@ func (m *Machine) arguments() []string {
 		second = "hostfs=" + m.hypervisor()
 	}
 	arguments := []string{
-		fmt.Sprintf("mem=%dM", m.options.Memory), "uml_dir=" + m.dir, "umid=" + controlName, "noreboot", "seccomp=auto",
+		fmt.Sprintf("mem=%dM", m.options.Memory), "uml_dir=" + m.dir, "umid=" + controlName, "noreboot",
 		"ubd0=" + m.disk() + "," + m.rack.image, second,
 		fmt.Sprintf("vec0:transport=tap,ifname=%s,depth=128,gro=1,mac=%s", m.tap, m.options.MAC),
 		"con=null", "con0=null,fd:1", "console=tty0", "quiet", "root=/dev/ubda", "rw", "init=/usr/local/sbin/init",
