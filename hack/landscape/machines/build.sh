@@ -3,17 +3,19 @@
 #
 # SPDX-License-Identifier: Apache-2.0
 
-# Builds what machines boot: a kernel for User Mode Linux from Debian's sources, and the image of a disk with Debian 12 and the programs of
-# a node, kubelet, containerd and CNI plugins from the Go module proxy; beside it kube-proxy. Results are in ~/.cache/provider-hybrid/machines under
-# names that say what they were made of, to which links in hack/bin lead: machine-kernel, machine-image, and for images of pods machine-root
-# (Debian) and machine-programs. What was interrupted is continued. It needs root on Debian 12, and its package sources. The first time
-# takes 10 to 20 minutes on 2 cores.
+# Builds what machines boot: a kernel for User Mode Linux from the sources of Debian's backports, and the image of a disk with Debian 12
+# and the programs of a node, kubelet, containerd and CNI plugins from the Go module proxy; beside it kube-proxy. Results are in
+# ~/.cache/provider-hybrid/machines under names that say what they were made of, to which links in hack/bin lead: machine-kernel,
+# machine-image, and for images of pods machine-root (Debian) and machine-programs. What was interrupted is continued. It needs root on
+# Debian 12, and its package sources. The first time takes 10 to 20 minutes on 2 cores.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")"
 here="$PWD"
 
-kernel_version=6.12.117-1~deb12u1
+# The kernel is that of a later Debian: until 6.15, User Mode Linux traces each process with ptrace.
+kernel_suite=trixie-backports
+kernel_version=7.2.11-1~bpo13+1
 containerd_version=v2.4.2
 cni_version=v1.9.1
 tools=(mmdebstrap flex bison bc make gcc libc6-dev patch xz-utils e2fsprogs genisoimage iproute2 dnsmasq-base)
@@ -27,13 +29,26 @@ what=machines
 # shellcheck source=../debian.sh
 . ../debian.sh
 
+# download_kernel PACKAGE   from the suite, which apt need not know here.
+download_kernel() {
+  local folder="$PWD" uri
+  uri="$(package_sources | awk '$3 == "bookworm" && $4 == "main" {print $2; exit}')"
+  echo "deb $uri $kernel_suite main" >sources.list
+  mkdir -p lists/partial
+  local options=(-o "Dir::Etc::SourceList=$folder/sources.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$folder/lists"
+    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=)
+  apt_get "${options[@]}" update
+  apt_get "${options[@]}" download "$1=$kernel_version"
+  rm -r sources.list lists
+}
+
 build_kernel() {
-  local sources=linux-source-6.12
+  local sources="linux-source-${kernel_version%.*}"
   mkdir -p "$cache/kernel"
   cd "$cache/kernel"
   if [[ $(cat .unpacked 2>/dev/null) != "$1" ]]; then
-    rm -rf "$sources" "$sources"*.deb
-    apt_get download "$sources=$kernel_version"
+    rm -rf linux-source-*
+    download_kernel "$sources"
     dpkg-deb --fsys-tarfile "$sources"_*.deb | tar -xO "./usr/src/$sources.tar.xz" | xz -dc | tar -x
     rm "$sources"_*.deb
     cat "$here/"*.patch | patch -d "$sources" -p1

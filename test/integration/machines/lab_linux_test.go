@@ -217,7 +217,9 @@ func (l *machineLab) nodes(site int) netip.Prefix {
 // certificate is for the address at which the machines reach it.
 func (l *machineLab) startSeed(ctx context.Context, binaries landscape.Binaries) error {
 	dir := filepath.Join(l.dir, "seed")
-	seed, err := landscape.New(landscape.Options{Dir: dir, Namespace: shootName, Binaries: binaries, NodeGrace: grace})
+	// That is the default of machine-controller-manager: a slow computer boots six machines at the same time in ten minutes.
+	seed, err := landscape.New(landscape.Options{Dir: dir, Namespace: shootName, Binaries: binaries, NodeGrace: grace,
+		DriverArgs: []string{"--machine-creation-timeout=20m"}})
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,8 @@ import (
 const life = "life"
 
 const (
-	joinTime = 8 * time.Minute
-	specTime = 15 * time.Minute
+	joinTime = 12 * time.Minute
+	specTime = 30 * time.Minute
 )
 
 var _ = Describe("Machines that boot", Ordered, func() {
@@ -69,7 +69,7 @@ var _ = Describe("Machines that boot", Ordered, func() {
 			case shoot.Sites[0]:
 				lab.names[site] = serverOf(ctx, site)
 			}
-			Expect(node.Status.NodeInfo.KernelVersion).To(HavePrefix("6.12."))
+			Expect(node.Status.NodeInfo.KernelVersion).To(HavePrefix("7.2."))
 			Expect(node.Status.NodeInfo.KubeletVersion).To(Equal("v1.36.3"))
 			Expect(node.Status.NodeInfo.ContainerRuntimeVersion).To(HavePrefix("containerd://2."))
 			Eventually(ctx, func(g Gomega) {

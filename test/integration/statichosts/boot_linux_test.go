@@ -84,7 +84,7 @@ var _ = suite.Nightly("A host that boots a kernel of its own", func() {
 			return strings.TrimSpace(string(answer)), err
 		}
 		Eventually(ctx, run, bootTime, time.Second).
-			WithArguments("systemctl is-system-running --wait; test -e /run/cloud-init/result.json && uname -r").Should(ContainSubstring("6.12."))
+			WithArguments("systemctl is-system-running --wait; test -e /run/cloud-init/result.json && uname -r").Should(ContainSubstring("7.2."))
 		register(ctx, h, nil)
 		eventually(ctx, h).Should(beIn(v1alpha1.PhaseAvailable))
 		before, err := run(ctx, digest)

@@ -106,7 +106,7 @@ func expectNothing(ctx SpecContext) {
 	GinkgoHelper()
 	Expect(local.Objects(ctx)).To(BeEmpty())
 	Expect(server.Objects(ctx, local.Name)).To(BeEmpty())
-	Eventually(inventory.Objects).WithContext(ctx).WithArguments(local.Name).Within(time.Minute).Should(BeEmpty(),
+	Eventually(inventory.Objects).WithContext(ctx).WithArguments(local.Name).Within(3*time.Minute).Should(BeEmpty(),
 		"addresses go when their provider has seen that they are free")
 	Expect(consumers(ctx)).To(BeEmpty())
 	Expect(conflicts()).To(BeEmpty())

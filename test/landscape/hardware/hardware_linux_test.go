@@ -147,7 +147,7 @@ var _ = suite.Nightly("Machines", Ordered, func() {
 		Expect(machine.Provision(driveOf("node-a", address, []byte(shell)))).To(Succeed())
 		Expect(machine.PowerOn()).To(Succeed())
 		Expect(run(ctx, "hostname; uname -r; stat -fc %T /sys/fs/cgroup; cat /proc/sys/kernel/random/boot_id")).To(MatchRegexp(
-			`^node-a\n6\.12\..*\ncgroup2fs\n.+$`))
+			`^node-a\n7\.2\..*\ncgroup2fs\n.+$`))
 		Expect(machine.Console(40)).To(ContainSubstring("user data of node-a after "))
 		AddReportEntry("boot", lineWith(machine.ConsoleFile(), "user data of"))
 	}, NodeTimeout(bootTime))

@@ -37,7 +37,7 @@ var ErrNoDisk = errors.New("there is nothing on the disk")
 type Options struct {
 	// MAC is the address of its network card.
 	MAC string
-	// Memory is its memory in MiB. Default: 512.
+	// Memory is its memory in MiB. Default: 768.
 	Memory int
 	// Network is what its card is plugged into. Default: that of the rack.
 	Network *Network
@@ -95,18 +95,20 @@ func newMachine(r *Rack, name string, o Options) (*Machine, error) {
 
 // arguments are those of the kernel: for the hardware, and then for the system.
 func (m *Machine) arguments() []string {
-	second := "ubd1r=" + m.drive()
+	firmware := []string{"ubd1r=" + m.drive()}
 	if exists(m.hypervisor()) {
-		second = "hostfs=" + m.hypervisor()
+		// The kernel does not tell its system the first of them.
+		firmware = []string{"hostfs=" + m.hypervisor(), "hypervisor"}
 	}
 	arguments := []string{
-		fmt.Sprintf("mem=%dM", m.options.Memory), "uml_dir=" + m.dir, "umid=" + controlName, "noreboot",
-		"ubd0=" + m.disk() + "," + m.rack.image, second,
+		fmt.Sprintf("mem=%dM", m.options.Memory), "uml_dir=" + m.dir, "umid=" + controlName, "noreboot", "seccomp=auto",
+		"ubd0=" + m.disk() + "," + m.rack.image,
 		fmt.Sprintf("vec0:transport=tap,ifname=%s,depth=128,gro=1,mac=%s", m.tap, m.options.MAC),
 		"con=null", "con0=null,fd:1", "console=tty0", "quiet", "root=/dev/ubda", "rw", "init=/usr/local/sbin/init",
 		// A server has no such interfaces, which cloud-init would take for the network card.
 		"dummy.numdummies=0", "fb_tunnels=none",
 	}
+	arguments = append(arguments, firmware...)
 	for i, v := range m.volumes {
 		if v.id != "" {
 			arguments = append(arguments, v.device(firstVolume+i))

@@ -20,7 +20,7 @@ import (
 const (
 	maxMachines   = 8
 	maxMemory     = 1024
-	defaultMemory = 512
+	defaultMemory = 768
 )
 
 // Rack has machines at one network.
