@@ -60,9 +60,9 @@ func snapshots(p func() peer) {
 		put(ctx, endpoint, "before", "1")
 		snapshotter := runner.run("snapshot", "--store-prefix="+prefix, "--endpoints="+endpoint, "--delta-snapshot-period=1s",
 			"--schedule=0 0 1 1 *")
-		Eventually(ctx, below(prefix)).Within(2 * time.Minute).Should(ContainElement(ContainSubstring("/Full-")))
+		Eventually(ctx, below(prefix)).Within(time.Minute).Should(ContainElement(ContainSubstring("/Full-")))
 		put(ctx, endpoint, "after", "2")
-		Eventually(ctx, below(prefix)).Within(2 * time.Minute).Should(ContainElement(ContainSubstring("/Incr-")))
+		Eventually(ctx, below(prefix)).Within(time.Minute).Should(ContainElement(ContainSubstring("/Incr-")))
 		snapshotter.Stop(ctx)
 
 		By("a copy, as for a control plane that moves")

@@ -65,8 +65,7 @@ var _ = Describe("S3", Ordered, ContinueOnFailure, func() {
 			runner := newBackupRestore(dir, access, s.opener(), bucket)
 			written := time.Now()
 			snapshotter := runner.run("snapshot", "--store-prefix="+prefix, "--endpoints="+endpoint, "--schedule=0 0 1 1 *")
-			Eventually(ctx, func() []string { return s.keys(ctx, bucket) }).Within(2 * time.Minute).
-				Should(ContainElement(ContainSubstring("/Full-")))
+			Eventually(ctx, func() []string { return s.keys(ctx, bucket) }).Within(time.Minute).Should(ContainElement(ContainSubstring("/Full-")))
 			snapshotter.Stop(ctx)
 
 			before := s.keys(ctx, bucket)

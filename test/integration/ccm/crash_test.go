@@ -32,7 +32,7 @@ var _ = suite.Nightly("The cloud controllers that are killed after a write", fun
 		// Its address must not change later: the members of the load balancer would be written again.
 		node(ctx, name, cloudSite, tainted, ready, withSystemUUID(strings.TrimPrefix(site.create(ctx, name), "openstack:///")))
 		initialized(ctx, name, time.Minute)
-		Eventually(func() []corev1.NodeAddress { return getNode(ctx, name).Status.Addresses }).WithContext(ctx).Within(2 * time.Minute).
+		Eventually(func() []corev1.NodeAddress { return getNode(ctx, name).Status.Addresses }).WithContext(ctx).Within(time.Minute).
 			Should(ContainElement(HaveField("Type", corev1.NodeInternalIP)))
 		services := shootAPI.CoreV1().Services(metav1.NamespaceDefault)
 		digits := regexp.MustCompile(`crash-\d+`)

@@ -108,7 +108,7 @@ var _ = Describe("Bare-metal nodes", func() {
 		Eventually(func() int {
 			return m.logged(`Node waits for its CSI drivers" site="racks" node="` + n + `" missing="` + csiDriver)
 		}).
-			WithContext(ctx).Within(2 * time.Minute).Should(Equal(1))
+			WithContext(ctx).Within(time.Minute).Should(Equal(1))
 		csiNode, err := shootAPI.StorageV1().CSINodes().Create(ctx, &storagev1.CSINode{ObjectMeta: metav1.ObjectMeta{
 			Name: n, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: n, UID: object.UID}},
 		}}, metav1.CreateOptions{})

@@ -111,7 +111,7 @@ func (m *manager) waitFor(ctx context.Context, sites ...string) {
 	GinkgoHelper()
 	for _, name := range sites {
 		Eventually(func() int { return m.logged(`Running the controllers of a site" site="` + name) }).
-			WithContext(ctx).Within(2*time.Minute).ProbeEvery(100*time.Millisecond).Should(BeNumerically(">", 0), name)
+			WithContext(ctx).Within(time.Minute).ProbeEvery(100*time.Millisecond).Should(BeNumerically(">", 0), name)
 	}
 }
 

@@ -337,8 +337,8 @@ var _ = Describe("Nodes", func() {
 		m.config.Sites = m.config.Sites[:2]
 		m.config.Sites[0].OpenStack.Zones = nil
 		m.writeConfig()
-		Eventually(func() int { return m.logged(`Ending the controllers of a removed site" site="vc"`) }).
-			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Equal(1))
+		Eventually(func() int { return m.logged(`Ending the controllers of a removed site" site="vc"`) }).WithContext(ctx).Within(time.Minute).
+			ProbeEvery(time.Second).Should(Equal(1))
 		Expect(m.logged(`Configuration is invalid, keeping the running controllers" err=.* site="cloud"`)).To(Equal(1))
 		n := named("still")
 		join(ctx, n, cloudSite, clouds[cloudSite].create(ctx, n))

@@ -129,7 +129,7 @@ var _ = Describe("Services", Ordered, func() {
 			node(ctx, n, name, tainted, ready, withSystemUUID(id[len("openstack:///"):]))
 			initialized(ctx, n, 20*time.Second)
 			// Its addresses are written behind the taint. Members without one are left out, and not added later.
-			Eventually(func() []corev1.NodeAddress { return getNode(ctx, n).Status.Addresses }).WithContext(ctx).Within(2 * time.Minute).
+			Eventually(func() []corev1.NodeAddress { return getNode(ctx, n).Status.Addresses }).WithContext(ctx).Within(time.Minute).
 				Should(ContainElement(HaveField("Type", corev1.NodeInternalIP)))
 		}
 		DeferCleanup(func(ctx SpecContext) {
@@ -332,6 +332,6 @@ var _ = Describe("Services", Ordered, func() {
 			n, err := shootAPI.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(n.Labels).To(HaveKeyWithValue(corev1.LabelTopologyZone, Not(BeEmpty())))
-		}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(500 * time.Millisecond).Should(Succeed())
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(500 * time.Millisecond).Should(Succeed())
 	}, SpecTimeout(4*time.Minute))
 })

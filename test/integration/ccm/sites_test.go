@@ -68,7 +68,7 @@ func (p *machinePlace) create(ctx context.Context, name string) string {
 			addresses = append(addresses, a)
 		}
 		return addresses, err
-	}).WithContext(ctx).Within(2*time.Minute).ProbeEvery(500*time.Millisecond).Should(HaveLen(2), "it has no address")
+	}).WithContext(ctx).Within(time.Minute).ProbeEvery(500*time.Millisecond).Should(HaveLen(2), "it has no address")
 	return created.ProviderID
 }
 

@@ -113,7 +113,7 @@ func operate(ctx context.Context, object extensionsv1alpha1.Object, operation st
 		annotations[v1beta1constants.GardenerOperation] = operation
 		object.SetAnnotations(annotations)
 		return c.Update(ctx, object)
-	}).WithContext(ctx).Within(2 * time.Minute).Should(Succeed())
+	}).WithContext(ctx).Within(time.Minute).Should(Succeed())
 	Expect(local.Reconciled(ctx, object, since)).To(Succeed())
 }
 

@@ -66,7 +66,7 @@ var _ = Describe("Two replicas of the extension", func() {
 		// leads waits for a new leader.
 		leads := func(ctx context.Context, before string) string {
 			GinkgoHelper()
-			Eventually(holder).WithContext(ctx).WithArguments(ctx).Within(2 * time.Minute).Should(And(Not(BeEmpty()), Not(Equal(before))))
+			Eventually(holder).WithContext(ctx).WithArguments(ctx).Within(time.Minute).Should(And(Not(BeEmpty()), Not(Equal(before))))
 			return holder(ctx)
 		}
 		// lose kills the leader, for good, after a write of what is done meanwhile.

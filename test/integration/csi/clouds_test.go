@@ -85,7 +85,7 @@ func newCloud(ctx context.Context, name, project string) *cloud {
 			return "", err
 		}
 		return s.Status, nil
-	}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(500 * time.Millisecond).Should(Equal("ACTIVE"))
+	}).WithContext(ctx).Within(time.Minute).ProbeEvery(500 * time.Millisecond).Should(Equal("ACTIVE"))
 	return c
 }
 

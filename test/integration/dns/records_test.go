@@ -190,7 +190,7 @@ func (b *backend) answers(ctx context.Context, name string, kind uint16) nameser
 // servers then.
 func (b *backend) expectGone(ctx context.Context, name string) {
 	GinkgoHelper()
-	Eventually(func() []string { return b.answers(ctx, name, dns.TypeA).Values }).WithContext(ctx).Within(2 * time.Minute).Should(BeEmpty())
+	Eventually(func() []string { return b.answers(ctx, name, dns.TypeA).Values }).WithContext(ctx).Within(time.Minute).Should(BeEmpty())
 }
 
 // operations are the messages that the BIND that takes updates got about a name.

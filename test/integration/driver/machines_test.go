@@ -94,7 +94,7 @@ var _ = Describe("Machines", Ordered, func() {
 		made, err := parts.Create(ctx, request)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
-			Eventually(ctx, parts.Delete).WithArguments(request).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
+			Eventually(ctx, parts.Delete).WithArguments(request).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
 		}, NodeTimeout(4*time.Minute))
 		return made.ProviderID
 	}
@@ -111,7 +111,7 @@ var _ = Describe("Machines", Ordered, func() {
 
 		Expect(seed.Client.Delete(ctx, m)).To(Succeed())
 		Eventually(func(ctx context.Context) error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(m), m) }).
-			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
+			WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(MatchError(apierrors.IsNotFound, "not found"))
 	}, SpecTimeout(6*time.Minute))
 
 	It("should stay when somebody renames, stops, rebuilds or copies their servers, while orphans go", func(ctx SpecContext) {
@@ -124,7 +124,7 @@ var _ = Describe("Machines", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		idOf := func(m *machinev1alpha1.Machine) string {
 			GinkgoHelper()
-			Eventually(statusOf).WithContext(ctx).WithArguments(m).Within(2 * time.Minute).ProbeEvery(500 * time.Millisecond).
+			Eventually(statusOf).WithContext(ctx).WithArguments(m).Within(time.Minute).ProbeEvery(500 * time.Millisecond).
 				Should(HaveField("CurrentStatus.Phase", machinev1alpha1.MachinePending))
 			id := strings.TrimPrefix(m.Spec.ProviderID, "openstack:///")
 			Eventually(func(g Gomega) {

@@ -114,7 +114,7 @@ var _ = Describe("Load balancers on nodes", func() {
 			}, "30s").Should(Succeed())
 
 			// The API server writes to its log what it has answered.
-			Eventually(shoot.Unused).WithContext(ctx).WithArguments(account(site)).Within(2 * time.Minute).Should(BeEmpty())
+			Eventually(shoot.Unused).WithContext(ctx).WithArguments(account(site)).Within(time.Minute).Should(BeEmpty())
 		}
 	})
 })

@@ -30,7 +30,7 @@ import (
 const life = "life"
 
 const (
-	joinTime = 12 * time.Minute
+	joinTime = 8 * time.Minute
 	specTime = 30 * time.Minute
 )
 

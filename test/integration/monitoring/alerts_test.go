@@ -297,7 +297,7 @@ var _ = Describe("Alerts on real faults", Ordered, func() {
 
 	It("should reach all targets", func(ctx SpecContext) {
 		for _, p := range []*prometheus{seed, aggregate, shootwide} {
-			Eventually(p.unwell).WithContext(ctx).Within(2*time.Minute).Should(BeEmpty(), p.process.Name)
+			Eventually(p.unwell).WithContext(ctx).Within(time.Minute).Should(BeEmpty(), p.process.Name)
 		}
 	})
 

@@ -233,7 +233,7 @@ var _ = Describe("Bastion", func() {
 		running(ctx, request("203.0.113.0/24"))
 		first := serversOf(ctx)
 		Expect(servers.Delete(ctx, made.compute, first[0].ID).ExtractErr()).To(Succeed())
-		Eventually(serversOf).WithContext(ctx).Within(2 * time.Minute).Should(BeEmpty())
+		Eventually(serversOf).WithContext(ctx).Within(time.Minute).Should(BeEmpty())
 		running(ctx, request("203.0.113.0/24"))
 		second := serversOf(ctx)
 		Expect(second).To(HaveLen(1))

@@ -132,7 +132,7 @@ var _ = Describe("Disks and hosts of machines", Ordered, func() {
 			Expect(own).To(HaveLen(2+len(made)), "server, port, and a look at each volume, beside those at the server until it is gone")
 			Expect(status(ctx, r)).To(BeEmpty())
 			for _, v := range made {
-				Eventually(volumeStatus).WithContext(ctx).WithArguments(v.ID).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
+				Eventually(volumeStatus).WithContext(ctx).WithArguments(v.ID).Within(time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
 			}
 		},
 		Entry("a volume to boot from", "root", &v1alpha1.OpenStackRootDisk{Type: "fake-ssd", Size: 1}, nil),
@@ -164,8 +164,8 @@ var _ = Describe("Disks and hosts of machines", Ordered, func() {
 		}
 
 		Expect(snapshots.Delete(ctx, volume, snapshot.ID).ExtractErr()).To(Succeed())
-		Eventually(part.Delete).WithContext(ctx).WithArguments(r).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
-		Eventually(volumeStatus).WithContext(ctx).WithArguments(root).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
+		Eventually(part.Delete).WithContext(ctx).WithArguments(r).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
+		Eventually(volumeStatus).WithContext(ctx).WithArguments(root).Within(time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
 	})
 
 	It("should leave a foreign volume and a foreign server with the name of a machine alone", func(ctx SpecContext) {
@@ -189,8 +189,7 @@ var _ = Describe("Disks and hosts of machines", Ordered, func() {
 		_, err = volumeattach.Create(ctx, compute, strings.TrimPrefix(r.ProviderID, "openstack:///"),
 			volumeattach.CreateOpts{VolumeID: foreign.ID}).Extract()
 		Expect(err).NotTo(HaveOccurred())
-		Eventually(volumeStatus).WithContext(ctx).WithArguments(foreign.ID).Within(2 * time.Minute).ProbeEvery(time.Second).
-			Should(Equal("in-use"))
+		Eventually(volumeStatus).WithContext(ctx).WithArguments(foreign.ID).Within(time.Minute).ProbeEvery(time.Second).Should(Equal("in-use"))
 
 		Expect(part.List(ctx, r)).To(ConsistOf(HaveField("ProviderID", r.ProviderID)))
 		Expect(part.Delete(ctx, r)).To(Succeed())

@@ -78,7 +78,7 @@ var _ = Describe("Machines", Ordered, func() {
 			Expect(err).NotTo(HaveOccurred(), "while the server boots")
 			Expect(found.ProviderID).To(Equal(created.ProviderID))
 			g.Expect(status(ctx, r.Name)).To(Equal("ACTIVE"))
-		}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(500 * time.Millisecond).Should(Succeed())
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(500 * time.Millisecond).Should(Succeed())
 
 		port := portsOf(ctx, r.Name)
 		Expect(port).To(HaveLen(1))

@@ -53,7 +53,7 @@ func shootName() string {
 	DeferCleanup(func(ctx SpecContext) {
 		Expect(proxy.SetFaults()).To(Succeed())
 		Eventually(func(ctx context.Context) ([]openstack.Object, error) { return inspector.Objects(ctx, shoot) }).
-			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
+			WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
 	}, NodeTimeout(4*time.Minute))
 	return shoot
 }

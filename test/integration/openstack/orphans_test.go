@@ -160,7 +160,7 @@ func deleteServer(ctx SpecContext, cloud *services, id string) {
 	Eventually(func(ctx SpecContext) bool {
 		err := servers.Delete(ctx, cloud.compute, id).ExtractErr()
 		return gophercloud.ResponseCodeIs(err, http.StatusNotFound)
-	}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeTrue())
+	}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(BeTrue())
 }
 
 func createVolume(ctx SpecContext, cloud *services, cluster string) *volumes.Volume {
@@ -175,7 +175,7 @@ func createVolume(ctx SpecContext, cloud *services, cluster string) *volumes.Vol
 		Eventually(func(ctx SpecContext) bool {
 			err := volumes.Delete(ctx, cloud.volume, volume.ID, nil).ExtractErr() // refused while it is created
 			return gophercloud.ResponseCodeIs(err, http.StatusNotFound)
-		}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeTrue())
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(BeTrue())
 	})
 	return volume
 }

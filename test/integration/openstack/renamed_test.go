@@ -69,7 +69,7 @@ var _ = Describe("Machines that somebody changed", Ordered, func() {
 				return "", err
 			}
 			return s.Status, nil
-		}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(500 * time.Millisecond).Should(Equal("ACTIVE"))
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(500 * time.Millisecond).Should(Equal("ACTIVE"))
 		return id
 	}
 	rename := func(ctx context.Context, id, name string) {
@@ -158,7 +158,7 @@ var _ = Describe("Machines that somebody changed", Ordered, func() {
 			s, err := servers.Get(ctx, compute, id).Extract()
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(s.Status).To(Equal("SHUTOFF"))
-		}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
 		Expect(part.List(ctx, r)).To(ContainElement(And(HaveField("Name", r.Name), HaveField("ProviderID", r.ProviderID))))
 		Expect(part.Get(ctx, r)).To(HaveField("ProviderID", r.ProviderID))
 		Expect(part.Delete(ctx, r)).To(Succeed())

@@ -73,7 +73,7 @@ func (s *services) active(ctx context.Context, id string) *loadbalancers.LoadBal
 			return "", err
 		}
 		return balancer.ProvisioningStatus, nil
-	}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Equal("ACTIVE"))
+	}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Equal("ACTIVE"))
 	return balancer
 }
 
@@ -99,7 +99,7 @@ func (s *services) deleteLoadBalancer(ctx context.Context, id string) {
 		}
 		_ = loadbalancers.Delete(ctx, s.balancing, id, loadbalancers.DeleteOpts{Cascade: true}).ExtractErr() // refused while it changes
 		return false, nil
-	}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeTrue())
+	}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(BeTrue())
 }
 
 // floatingIP makes the floating IP of Service default/web on a port; on none if that is empty.

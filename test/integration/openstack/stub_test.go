@@ -148,7 +148,7 @@ var _ = Describe("Stub of OpenStack", func() {
 			credentials.Password)
 		realServer := create(spec)
 		Eventually(func() string { _, body := get(ctx, real.compute, "servers/"+realServer); return body }).
-			WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(ContainSubstring(`"ACTIVE"`))
+			WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(ContainSubstring(`"ACTIVE"`))
 
 		stub, err := openstackstub.New(openstackstub.Settings{Flavors: []string{"m1.tiny"}, Images: []string{"gardenlinux"}})
 		Expect(err).NotTo(HaveOccurred())

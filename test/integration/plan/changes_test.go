@@ -44,7 +44,7 @@ var _ = Describe("Plan", Ordered, func() {
 			s.deleted = true
 			s.reconcile(ctx)
 			for _, c := range ost {
-				Eventually(c.inspector.Objects).WithContext(ctx).WithArguments(s.name).Within(2 * time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
+				Eventually(c.inspector.Objects).WithContext(ctx).WithArguments(s.name).Within(time.Minute).ProbeEvery(time.Second).Should(BeEmpty())
 			}
 			Expect(server.Objects(ctx, s.name)).To(BeEmpty())
 		}, NodeTimeout(4*time.Minute))

@@ -130,7 +130,7 @@ func (c *cloud) leaveBehind(ctx context.Context, shoot string, state *v1alpha1.O
 	Eventually(func(ctx context.Context) (string, error) {
 		balancer, err = loadbalancers.Get(ctx, c.balancing, balancer.ID).Extract()
 		return balancer.ProvisioningStatus, err
-	}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(200 * time.Millisecond).Should(Equal("ACTIVE"))
+	}).WithContext(ctx).Within(time.Minute).ProbeEvery(200 * time.Millisecond).Should(Equal("ACTIVE"))
 	for _, port := range []string{balancer.VipPortID, ""} {
 		_, err := floatingips.Create(ctx, c.network, floatingips.CreateOpts{
 			Description:       "Floating IP for Kubernetes external service default/web from cluster " + shoot,

@@ -212,7 +212,7 @@ var _ = Describe("A pool that prefers bare metal", Ordered, func() {
 		specs.ExpectRunning(ctx, burst(), cloud, servers, inTime)
 		specs.ExpectRunning(ctx, burst(), rack, hosts-servers, inTime)
 		createWorkload(ctx)
-		Eventually(healthyPods).WithContext(ctx).Within(2 * time.Minute).Should(BeEquivalentTo(replicas))
+		Eventually(healthyPods).WithContext(ctx).Within(time.Minute).Should(BeEquivalentTo(replicas))
 	}, SpecTimeout(10*time.Minute))
 
 	It("should stay there outside its window, also when hosts are free", func(ctx SpecContext) {
@@ -243,7 +243,7 @@ var _ = Describe("A pool that prefers bare metal", Ordered, func() {
 
 		specs.ExpectRunning(ctx, burst(), cloud, 0, 10*time.Minute)
 		specs.ExpectRunning(ctx, burst(), rack, hosts, inTime)
-		Eventually(healthyPods).WithContext(ctx).Within(2 * time.Minute).Should(BeEquivalentTo(replicas))
+		Eventually(healthyPods).WithContext(ctx).Within(time.Minute).Should(BeEquivalentTo(replicas))
 		GinkgoWriter.Println("home again after", time.Since(since))
 		Expect(specs.Identities(ctx, burst(), "")).To(HaveEach(HavePrefix("metal3://hosts/rack-1-l-")))
 		Expect(notes(ctx, "MachineReturned")).To(HaveLen(servers))

@@ -108,7 +108,7 @@ var _ = Describe("Claims", func() {
 		Expect(shoot.Delete(ctx, claim)).To(Succeed())
 		Eventually(func() error {
 			return kubernetes.IgnoreNotFound(shoot.Get(ctx, kubernetes.ObjectKeyFromObject(pv), pv))
-		}).WithContext(ctx).Within(2 * time.Minute).Should(Succeed())
+		}).WithContext(ctx).Within(time.Minute).Should(Succeed())
 		Eventually(func() int { return len(named(ctx, pv.Name)) }).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).
 			Should(BeZero())
 	}, NodeTimeout(12*time.Minute))

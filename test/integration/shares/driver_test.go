@@ -91,12 +91,12 @@ var _ = Describe("Shares", func() {
 			Metadata: map[string]string{"manila.csi.openstack.org/cluster": "shoot--other"}}).Extract()
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
-			Eventually(func() error { return shares.Delete(ctx, manila, foreign.ID).ExtractErr() }).WithContext(ctx).Within(2 * time.Minute).
+			Eventually(func() error { return shares.Delete(ctx, manila, foreign.ID).ExtractErr() }).WithContext(ctx).Within(time.Minute).
 				Should(Succeed())
 			Eventually(func() bool {
 				_, err := shares.Get(ctx, manila, foreign.ID).Extract()
 				return client.IsNotFound(err)
-			}).WithContext(ctx).Within(2 * time.Minute).Should(BeTrue())
+			}).WithContext(ctx).Within(time.Minute).Should(BeTrue())
 		}, NodeTimeout(3*time.Minute))
 
 		answer, err := driver.CreateVolume(ctx, request(name, 1))

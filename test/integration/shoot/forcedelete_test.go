@@ -69,7 +69,7 @@ var _ = suite.Nightly("Force deletion with a site that refuses the credentials",
 		}
 		Expect(left).To(ConsistOf(known))
 		Expect(stateOf(infra).Sites).To(ConsistOf(HaveField("Name", "cloud2")), "what is left stays in the state")
-		Eventually(notes).WithContext(ctx).WithArguments(t.name, "OrphansLeft").Within(2 * time.Minute).
+		Eventually(notes).WithContext(ctx).WithArguments(t.name, "OrphansLeft").Within(time.Minute).
 			Should(ConsistOf(And(HavePrefix(`site "cloud2": 5 left behind: network `+known[0]), ContainSubstring("key pair "+known[4]))))
 
 		patch = client.MergeFrom(infra.DeepCopy())

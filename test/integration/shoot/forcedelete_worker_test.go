@@ -81,7 +81,7 @@ var _ = Describe("Force deletion of a Worker without machine-controller-manager"
 			HaveField("Site", "cloud2"), HaveField("Kind", "machine"), HaveField("Name", known.Name), HaveField("ID", known.ProviderID),
 			HaveField("Reason", And(ContainSubstring("401"), Not(ContainSubstring("revoked")))),
 		)))
-		Eventually(notes).WithContext(ctx).WithArguments(t.name, "OrphansLeft").Within(2 * time.Minute).
+		Eventually(notes).WithContext(ctx).WithArguments(t.name, "OrphansLeft").Within(time.Minute).
 			Should(ConsistOf(HavePrefix(`Site "cloud2" still has 1 machine(s): machine ` + known.Name)))
 
 		patch = client.MergeFrom(w.DeepCopy())

@@ -68,14 +68,14 @@ var _ = Describe("Moving a shoot to another seed", Ordered, func() {
 		Eventually(func() []string {
 			Expect(seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra)).To(Succeed())
 			return infra.Finalizers
-		}).WithContext(ctx).Within(2 * time.Minute).Should(BeEmpty())
+		}).WithContext(ctx).Within(time.Minute).Should(BeEmpty())
 		Expect(infra.Status.State.Raw).To(MatchJSON(before.Status.State.Raw))
 
 		Expect(seed.Client.Delete(ctx, infra)).To(Succeed())
 		Expect(seed.Client.Delete(ctx,
 			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudprovider", Namespace: moving.name}})).To(Succeed())
 		Eventually(func() error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(infra), infra) }).
-			WithContext(ctx).Within(2 * time.Minute).Should(MatchError(apierrors.IsNotFound, "not found"))
+			WithContext(ctx).Within(time.Minute).Should(MatchError(apierrors.IsNotFound, "not found"))
 		Expect(slices.DeleteFunc(proxy.Requests("migrate"), isProbe)).To(BeEmpty())
 		unchanged(ctx)
 	}, SpecTimeout(4*time.Minute))

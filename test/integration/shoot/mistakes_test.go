@@ -42,7 +42,7 @@ var _ = Describe("A mistake that only the site can tell", func() {
 		Expect(infra.Status.Networking.Nodes).To(HaveLen(2))
 		Expect(objectsOf(ctx, t.name, inspectors[1])).To(BeEmpty())
 		Eventually(notes).WithContext(ctx).WithArguments(t.name,
-			"SiteFailed").Within(2 * time.Minute).Should(ContainElement(HavePrefix(`site "cloud2": spec.providerConfig.sites[1]`)))
+			"SiteFailed").Within(time.Minute).Should(ContainElement(HavePrefix(`site "cloud2": spec.providerConfig.sites[1]`)))
 
 		By("correcting it")
 		Expect(reconcileInfrastructure(ctx, infra, func(config *v1alpha1.InfrastructureConfig) {

@@ -99,7 +99,7 @@ func change(ctx context.Context, do func(*extensionsv1alpha1.Worker)) gardencore
 		do(w)
 		metav1.SetMetaDataAnnotation(&w.ObjectMeta, v1beta1constants.GardenerOperation, v1beta1constants.GardenerOperationReconcile)
 		return seed.Client.Update(ctx, w)
-	}).WithContext(ctx).Within(2 * time.Minute).Should(Succeed())
+	}).WithContext(ctx).Within(time.Minute).Should(Succeed())
 	return finished(ctx, worker(), since)
 }
 

@@ -51,7 +51,7 @@ var _ = Describe("A site that is down while the Infrastructure is reconciled", f
 		nothing := func(*v1alpha1.InfrastructureConfig) {}
 		Expect(reconcileInfrastructure(ctx, infra, nothing)).To(Equal(succeeded), "%v", infra.Status.LastError)
 		Expect(providerStatus(infra)).To(Equal(before))
-		Eventually(notes).WithContext(ctx).WithArguments(t.name, "SiteStays").Within(2 * time.Minute).Should(ContainElement(
+		Eventually(notes).WithContext(ctx).WithArguments(t.name, "SiteStays").Within(time.Minute).Should(ContainElement(
 			HavePrefix(`site "cloud2" failed and is retained, as it needed no change: `)))
 		Expect(infra.Status.Conditions).To(ContainElement(And(
 			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)),
@@ -67,7 +67,7 @@ var _ = Describe("A site that is down while the Infrastructure is reconciled", f
 		Expect(reconcileInfrastructure(ctx, infra, func(config *v1alpha1.InfrastructureConfig) {
 			config.Sites[1].OpenStack.ShareNetwork = &v1alpha1.OpenStackShareNetwork{Enabled: true}
 		})).To(Equal(succeeded), "%v", infra.Status.LastError)
-		Eventually(notes).WithContext(ctx).WithArguments(t.name, "SiteStays").Within(2 * time.Minute).Should(ContainElement(
+		Eventually(notes).WithContext(ctx).WithArguments(t.name, "SiteStays").Within(time.Minute).Should(ContainElement(
 			HavePrefix(`site "cloud2" failed and is retained, as it is cut off; it is changed when it responds again: `)))
 		Expect(infra.Status.Conditions).To(ContainElement(And(
 			HaveField("Type", gardencorev1beta1.ConditionType(v1alpha1.ConditionSitesReconciled)),

@@ -165,7 +165,7 @@ var _ = Describe("A pool with all that an OpenStack site can give it", Ordered, 
 		Expect(change(ctx, func(w *extensionsv1alpha1.Worker) {
 			pool(w, "single").ProviderConfig = settings("soft-affinity", "second")
 		})).To(Equal(succeeded))
-		Eventually(identities).WithContext(ctx).Within(2 * time.Minute).Should(HaveLen(1))
+		Eventually(identities).WithContext(ctx).Within(time.Minute).Should(HaveLen(1))
 		now := only(ctx)
 		Expect(now).NotTo(Equal(firstServer))
 

@@ -86,7 +86,7 @@ var _ = Describe("Shoot on two OpenStack sites", Ordered, func() {
 			metav1.SetMetaDataAnnotation(&created.ObjectMeta, v1beta1constants.GardenerOperation, v1beta1constants.GardenerOperationReconcile)
 			since = time.Now()
 			return seed.Client.Update(ctx, created)
-		}).WithContext(ctx).Within(2 * time.Minute).Should(Succeed())
+		}).WithContext(ctx).Within(time.Minute).Should(Succeed())
 		Expect(finished(ctx, created, since)).To(Equal(succeeded), "%v", created.Status.LastError)
 		Expect(created.Status.Ingress).To(Equal(address))
 		Expect(balancers()).To(ConsistOf(HaveField("ID", before[0].ID)))

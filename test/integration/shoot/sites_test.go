@@ -147,7 +147,7 @@ var _ = Describe("A site that comes and goes", Ordered, func() {
 		Expect(objectsOf(ctx, shoot, inspectors[0])).To(Equal(keptObjects))
 		Expect(identities(ctx)).To(Equal(kept))
 		Eventually(notes).WithContext(ctx).WithArguments(shoot,
-			"SiteDeleted").Within(2 * time.Minute).Should(ContainElement(`site "cloud2" is deleted`))
+			"SiteDeleted").Within(time.Minute).Should(ContainElement(`site "cloud2" is deleted`))
 	}, SpecTimeout(12*time.Minute))
 
 	AfterAll(func(ctx SpecContext) {

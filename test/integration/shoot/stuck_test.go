@@ -24,7 +24,7 @@ import (
 // stuckSpecs need a pool of two minutes of age: only then Gardener takes a machine-controller-manager that does nothing for stuck.
 func stuckSpecs() {
 	It("should restart a machine-controller-manager that is stuck", func(ctx SpecContext) {
-		Eventually(ctx, ending).Within(2*time.Minute).Should(BeEmpty(), "what machine-controller-manager still deletes for the specs before")
+		Eventually(ctx, ending).Within(time.Minute).Should(BeEmpty(), "what machine-controller-manager still deletes for the specs before")
 		before, classes := identities(ctx), classesOf(ctx)
 		seed.MCM.Stop(ctx)
 		pod := &corev1.Pod{
@@ -45,7 +45,7 @@ func stuckSpecs() {
 			mixed.MachineImage.Version, mixed.NodeAgentSecretName = "1877.4.0", new("gardener-node-agent-mixed-2")
 		})).NotTo(Equal(succeeded))
 		Eventually(func() error { return seed.Client.Get(ctx, client.ObjectKeyFromObject(pod), &corev1.Pod{}) }).
-			WithContext(ctx).Within(2 * time.Minute).Should(MatchError(apierrors.IsNotFound, "not found"))
+			WithContext(ctx).Within(time.Minute).Should(MatchError(apierrors.IsNotFound, "not found"))
 
 		failMachines(ctx, nil)
 		restored := make(chan gardencorev1beta1.LastOperationState, 1)
@@ -53,7 +53,7 @@ func stuckSpecs() {
 			defer GinkgoRecover()
 			restored <- change(ctx, func(w *extensionsv1alpha1.Worker) { *pool(w, "mixed") = *original })
 		}()
-		Eventually(ctx, classesOf).Within(2*time.Minute).Should(Equal(classes), "before which machine-controller-manager would roll the pool")
+		Eventually(ctx, classesOf).Within(time.Minute).Should(Equal(classes), "before which machine-controller-manager would roll the pool")
 		Expect(seed.MCM.Start()).To(Succeed())
 		Eventually(ctx, restored).Within(4 * time.Minute).Should(Receive(Equal(succeeded)))
 		Expect(identities(ctx)).To(Equal(before))

@@ -131,7 +131,7 @@ func operate(ctx context.Context, infra *extensionsv1alpha1.Infrastructure, oper
 		since = time.Now()
 		metav1.SetMetaDataAnnotation(&infra.ObjectMeta, v1beta1constants.GardenerOperation, operation)
 		return seed.Client.Update(ctx, infra)
-	}).WithContext(ctx).Within(2 * time.Minute).Should(Succeed())
+	}).WithContext(ctx).Within(time.Minute).Should(Succeed())
 	return finished(ctx, infra, since)
 }
 
@@ -191,7 +191,7 @@ func versionsOf(ctx context.Context, infra *extensionsv1alpha1.Infrastructure) f
 		return slices.Clone(versions)
 	}
 	return func() []*extensionsv1alpha1.Infrastructure {
-		Eventually(collected).WithContext(ctx).Within(2 * time.Minute).Should(ContainElement(HaveField("ResourceVersion", infra.ResourceVersion)))
+		Eventually(collected).WithContext(ctx).Within(time.Minute).Should(ContainElement(HaveField("ResourceVersion", infra.ResourceVersion)))
 		watcher.Stop()
 		group.Wait()
 		return versions

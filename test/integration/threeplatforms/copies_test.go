@@ -69,7 +69,7 @@ func copySpecs() {
 			}
 			var added []string
 			for _, zone := range []string{rack, hall} {
-				Eventually(specs.Identities).WithContext(ctx).WithArguments(mixed(), zone).Within(2 * time.Minute).Should(HaveLen(2))
+				Eventually(specs.Identities).WithContext(ctx).WithArguments(mixed(), zone).Within(time.Minute).Should(HaveLen(2))
 				added = append(added, newest(ctx, zone, before).Name)
 			}
 			Expect(newScaler().Remove(ctx, added...)).To(Succeed())
@@ -79,7 +79,7 @@ func copySpecs() {
 		Eventually(func() error {
 			return inventory.Client.Get(ctx, client.ObjectKeyFromObject(claim),
 				claim)
-		}).WithContext(ctx).Within(2*time.Minute).
+		}).WithContext(ctx).Within(time.Minute).
 			Should(MatchError(apierrors.IsNotFound, "not found"), "the copied claim is of no Machine")
 		moveTo("r1")
 		specs.ExpectRunning(ctx, mixed(), "", len(before), inTime)

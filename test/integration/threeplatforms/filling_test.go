@@ -44,7 +44,7 @@ func expectToldExhausted(ctx context.Context) {
 		list := &extensionsv1alpha1.InfrastructureList{}
 		err := local.Seed.Client.List(ctx, list, client.InNamespace(local.Name))
 		return list.Items[0].Status.Conditions, err
-	}).WithContext(ctx).Within(2 * time.Minute).Should(ContainElement(And(
+	}).WithContext(ctx).Within(time.Minute).Should(ContainElement(And(
 		HaveField("Type", BeEquivalentTo(sitehealth.ConditionPrefix+"racks")), HaveField("Reason", sitehealth.ReasonAvailable))))
 }
 

@@ -77,7 +77,7 @@ var _ = Describe("A shoot on OpenStack, vSphere and bare metal", Ordered, func()
 			tokens := &corev1.SecretList{}
 			g.Expect(local.Seed.Client.List(ctx, tokens, client.InNamespace(metav1.NamespaceSystem))).To(Succeed())
 			g.Expect(tokens.Items).NotTo(ContainElement(HaveField("Type", corev1.SecretTypeBootstrapToken)))
-		}).WithContext(ctx).Within(2 * time.Minute).Should(Succeed())
+		}).WithContext(ctx).Within(time.Minute).Should(Succeed())
 	}, SpecTimeout(2*time.Minute))
 
 	It("should let machines of each site have the time that the site gives them", func(ctx SpecContext) {

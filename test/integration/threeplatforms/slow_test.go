@@ -72,7 +72,7 @@ func cleaningSpecs() {
 		inventory.Metal3.Pause()
 		DeferCleanup(inventory.Metal3.Resume)
 		Expect(newScaler().Remove(ctx, leaving.Name)).To(Succeed())
-		Eventually(failedMachines).WithContext(ctx).Within(2*time.Minute).Should(ConsistOf(HavePrefix(leaving.Name)),
+		Eventually(failedMachines).WithContext(ctx).Within(time.Minute).Should(ConsistOf(HavePrefix(leaving.Name)),
 			"machine-controller-manager knows no other word")
 
 		since := time.Now()

@@ -131,6 +131,6 @@ var _ = Describe("Local volumes", func() {
 	}, SpecTimeout(4*time.Minute))
 
 	It("should do with the permissions that the provisioner has, and need all of them", func(ctx SpecContext) {
-		Eventually(shoot.Unused).WithContext(ctx).WithArguments(account).Within(2 * time.Minute).Should(BeEmpty())
+		Eventually(shoot.Unused).WithContext(ctx).WithArguments(account).Within(time.Minute).Should(BeEmpty())
 	})
 })

@@ -90,7 +90,7 @@ var _ = Describe("Bastion", func() {
 				return StopTrying("it is not progress").Wrap(err)
 			}
 			return err
-		}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(100 * time.Millisecond).Should(Succeed())
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(100 * time.Millisecond).Should(Succeed())
 		return result, said
 	}
 	machine := func(ctx SpecContext) *mo.VirtualMachine {
@@ -152,7 +152,7 @@ var _ = Describe("Bastion", func() {
 		Expect(replaced.Self).NotTo(Equal(vm.Self))
 		Expect(script(replaced)).To(And(ContainSubstring("ip saddr 198.51.100.0/24 tcp"), Not(ContainSubstring("203.0.113"))))
 
-		Eventually(part.Delete).WithContext(ctx).WithArguments(s, name).Within(2 * time.Minute).Should(Succeed())
+		Eventually(part.Delete).WithContext(ctx).WithArguments(s, name).Within(time.Minute).Should(Succeed())
 		Expect(machine(ctx)).To(BeNil())
 		Expect(part.Delete(ctx, s, name)).To(Succeed(), "again")
 	}, NodeTimeout(3*time.Minute))
@@ -162,7 +162,7 @@ var _ = Describe("Bastion", func() {
 		orphans, err := network.Orphans(ctx, s)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(orphans).To(ContainElement(And(HaveField("Kind", "virtual machine"), HaveField("Name", name))))
-		Eventually(network.Delete).WithContext(ctx).WithArguments(s, persist(&s)).Within(2 * time.Minute).Should(Succeed())
+		Eventually(network.Delete).WithContext(ctx).WithArguments(s, persist(&s)).Within(time.Minute).Should(Succeed())
 		Expect(objectsOf(ctx, s.Shoot)).To(BeEmpty())
 		Expect(part.Delete(ctx, s, name)).To(Succeed(), "after the infrastructure")
 	}, NodeTimeout(3*time.Minute))

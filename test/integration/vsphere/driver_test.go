@@ -242,7 +242,7 @@ var _ = Describe("The driver with the controllers of machine-controller-manager"
 			way.arm(k)
 			do()
 			if k > 0 {
-				Eventually(restarted).WithContext(ctx).Within(2*time.Minute).Should(Receive(BeNil()), "%s was not killed at write %d", name, k)
+				Eventually(restarted).WithContext(ctx).Within(time.Minute).Should(Receive(BeNil()), "%s was not killed at write %d", name, k)
 				table = append(table, fmt.Sprintf("%s killed after write %d: %v", name, k, way.after.Load()))
 			}
 			return int(way.writes.Load())

@@ -286,7 +286,7 @@ var _ = Describe("Infrastructure", func() {
 		count(ctx)
 		deleted := make(chan error, 1)
 		go func() { deleted <- platf.Delete(ctx, s, persist) }()
-		Eventually(count).WithContext(ctx).Within(2 * time.Minute).Should(HaveKey("vim25 Destroy_Task"))
+		Eventually(count).WithContext(ctx).Within(time.Minute).Should(HaveKey("vim25 Destroy_Task"))
 		Expect(server.EndSessions(ctx)).To(Succeed())
 		Eventually(deleted).WithContext(ctx).Within(2 * time.Minute).Should(Receive(Succeed()))
 		for _, datacenter := range []string{"DC0", "DC1"} {
@@ -367,8 +367,7 @@ var _ = Describe("Infrastructure", func() {
 		Expect(machines.New(newSessions()).Delete(ctx, r)).To(Succeed(), "the folder is gone in the vCenter that had it")
 		platf = restarted
 		Expect(server.EndSessions(ctx)).To(Succeed())
-		Eventually(func(ctx SpecContext) error { return platf.Delete(ctx, s, persist) }).WithContext(ctx).Within(2 * time.Minute).
-			Should(Succeed())
+		Eventually(func(ctx SpecContext) error { return platf.Delete(ctx, s, persist) }).WithContext(ctx).Within(time.Minute).Should(Succeed())
 		deleteAll(ctx)
 	})
 

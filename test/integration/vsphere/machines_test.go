@@ -359,7 +359,7 @@ var _ = Describe("Machines", func() {
 		Eventually(func(ctx SpecContext) platform.Class {
 			_, err := part.Get(ctx, r)
 			return platform.ClassOf(err)
-		}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Equal(platform.ClassForbidden))
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Equal(platform.ClassForbidden))
 		_, err = part.Get(ctx, r)
 		Expect(platform.ClassOf(err)).To(Equal(platform.ClassNotFound), "it was reported: %v", err)
 		Expect(part.Create(ctx, r)).To(HaveField("Name", r.Name))
@@ -383,7 +383,7 @@ var _ = Describe("Machines", func() {
 			Expect(server.Set(ctx, settings)).To(Succeed())
 			Eventually(func(g Gomega, ctx SpecContext) {
 				g.Expect(part.Get(ctx, r)).To(HaveField("Name", r.Name))
-			}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(500 * time.Millisecond).Should(Succeed())
+			}).WithContext(ctx).Within(time.Minute).ProbeEvery(500 * time.Millisecond).Should(Succeed())
 			Expect(place.vm(ctx, spec, r.Name)).To(BeNil(), "its clone fails")
 			Eventually(func(g Gomega, ctx SpecContext) {
 				g.Expect(place.vm(ctx, spec, r.Name)).NotTo(BeNil())
@@ -421,7 +421,7 @@ var _ = Describe("Machines", func() {
 			vm := place.vm(ctx, r.Spec, r.Name)
 			g.Expect(vm).NotTo(BeNil())
 			g.Expect(place.tags.ListAttachedTags(ctx, vm)).To(ConsistOf(spec.VSphere.TagIDs))
-		}).WithContext(ctx).Within(2 * time.Minute).ProbeEvery(time.Second).Should(Succeed())
+		}).WithContext(ctx).Within(time.Minute).ProbeEvery(time.Second).Should(Succeed())
 		expectComplete(ctx, r)
 	}, NodeTimeout(4*time.Minute))
 
@@ -463,12 +463,12 @@ var _ = Describe("Machines", func() {
 			})
 		}
 		group.Wait()
-		Eventually(members).WithContext(ctx).Within(2 * time.Minute).Should(HaveLen(3))
+		Eventually(members).WithContext(ctx).Within(time.Minute).Should(HaveLen(3))
 		Expect(part.Delete(ctx, request("a"))).To(Succeed())
-		Eventually(members).WithContext(ctx).Within(2 * time.Minute).
+		Eventually(members).WithContext(ctx).Within(time.Minute).
 			Should(ConsistOf(place.vm(ctx, spec, request("b").Name).Self, place.vm(ctx, spec, request("c").Name).Self))
 		Expect(part.Delete(ctx, request("b"))).To(Succeed())
-		Eventually(members).WithContext(ctx).Within(2 * time.Minute).Should(BeNil())
+		Eventually(members).WithContext(ctx).Within(time.Minute).Should(BeNil())
 	})
 
 	It("should make machines although the rule cannot be written", func(ctx SpecContext) {
