@@ -217,7 +217,7 @@ func (l *machineLab) nodes(site int) netip.Prefix {
 // certificate is for the address at which the machines reach it.
 func (l *machineLab) startSeed(ctx context.Context, binaries landscape.Binaries) error {
 	dir := filepath.Join(l.dir, "seed")
-	// That is the default of machine-controller-manager: a slow computer boots six machines at the same time in ten minutes.
+	// That is the default of machine-controller-manager: on a slow computer six machines at once need more than ten minutes.
 	seed, err := landscape.New(landscape.Options{Dir: dir, Namespace: shootName, Binaries: binaries, NodeGrace: grace,
 		DriverArgs: []string{"--machine-creation-timeout=20m"}})
 	if err != nil {
