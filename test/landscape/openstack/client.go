@@ -7,6 +7,7 @@ package openstack
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -120,11 +121,13 @@ func (c *Client) Reset(ctx context.Context, id string) error {
 	return servers.Reboot(ctx, c.compute, id, servers.RebootOpts{Type: servers.HardReboot}).ExtractErr()
 }
 
-// ObjectStore signs in and returns the client of Swift.
+// ObjectStore signs in and returns the client of Swift. Each request gets a fresh connection: Swift writes an empty chunk behind an answer
+// without content, which the next request on the connection would take for its own answer.
 func ObjectStore(ctx context.Context, c Credentials) (*gophercloud.ServiceClient, error) {
 	provider, err := openstack.AuthenticatedClient(ctx, c.authOptions())
 	if err != nil {
 		return nil, fmt.Errorf("sign in to project %s: %w", c.Project, err)
 	}
+	provider.HTTPClient.Transport = &http.Transport{DisableKeepAlives: true}
 	return openstack.NewObjectStorageV1(provider, gophercloud.EndpointOpts{Region: c.Region})
 }
