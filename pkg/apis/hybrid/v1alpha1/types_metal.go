@@ -189,6 +189,9 @@ type MetalState struct {
 	// credentials may not get the namespace.
 	// +optional
 	NamespaceUID string `json:"namespaceUID,omitempty"`
+	// AddressClaims reports whether machines of the shoot may have address claims, also if it no longer configures an address pool.
+	// +optional
+	AddressClaims bool `json:"addressClaims,omitempty"`
 }
 
 // MetalMachineSpec is everything that the driver needs to claim a host.

@@ -59,19 +59,22 @@ func (l leftovers) machines() map[string][]string {
 	return ids
 }
 
-// left returns the leftovers. The error wraps ErrNoAccess if the hosts cannot be listed, because that is the first request.
+// left returns the leftovers. The error wraps ErrNoAccess if the hosts cannot be listed, because that is the first request. Address claims
+// that cannot be listed are an error if there may be any, because the address of a claim that is left is not free again.
 func (f *flow) left(ctx context.Context) (leftovers, error) {
 	hosts, err := f.inventory.Machines(ctx)
 	if err != nil {
 		return leftovers{}, fmt.Errorf("%w: %w", platform.ErrNoAccess, err)
 	}
 	claims, err := f.addresses.Machines(ctx)
-	switch platform.ClassOf(err) {
-	case platform.ClassConfiguration, platform.ClassForbidden:
-		// Without the API of address claims, or permissions for it, no claim was made.
-		err = nil
+	if err == nil {
+		return leftovers{hosts: hosts, claims: claims}, nil
 	}
-	return leftovers{hosts: hosts, claims: claims}, err
+	mayHaveClaims := f.State().AddressClaims || ipamPool(f.site) != nil
+	if class := platform.ClassOf(err); !mayHaveClaims && (class == platform.ClassConfiguration || class == platform.ClassForbidden) {
+		return leftovers{hosts: hosts}, nil
+	}
+	return leftovers{hosts: hosts}, fmt.Errorf("list the address claims that the shoot may have: %w", err)
 }
 
 // release releases the leftovers of several machines concurrently.

@@ -107,6 +107,7 @@ func (f *flow) reconcile(ctx context.Context) (*v1alpha1.SiteStatus, error) {
 	}
 	if err := f.Record(ctx, func(state *v1alpha1.MetalState) {
 		state.Connection, state.Cleaning, state.NamespaceUID = client.ConnectionOf(f.site.Profile), f.cleaning, id
+		state.AddressClaims = state.AddressClaims || ipamPool(f.site) != nil
 	}); err != nil {
 		return nil, err
 	}

@@ -220,6 +220,32 @@ var _ = Describe("Infrastructure", func() {
 			Entry("because the credentials have nothing to do with them", apierrors.NewForbidden(schema.GroupResource{}, "", nil)),
 		)
 
+		DescribeTable("should fail if it cannot list claims that there may be", func(ctx SpecContext, change func()) {
+			f.site.State = &v1alpha1.SiteState{Name: "racks", Metal: &v1alpha1.MetalState{Connection: client.ConnectionOf(f.site.Profile)}}
+			change()
+			f.list = apierrors.NewForbidden(schema.GroupResource{Resource: "ipaddressclaims"}, "", nil)
+			err := f.flow().delete(ctx)
+			Expect(err).To(MatchError(And(ContainSubstring("address claims that the shoot may have"), ContainSubstring("ipaddressclaims"))))
+			Expect(platform.ClassOf(err)).To(Equal(platform.ClassForbidden))
+			Expect(f.inventory.released).To(BeEmpty())
+		},
+			Entry("because the state says so", func() { f.site.State.Metal.AddressClaims = true }),
+			Entry("because hosts get their addresses from a pool", func() {
+				f.site.Config = &v1alpha1.InfrastructureSite{Metal: &v1alpha1.MetalInfrastructure{IPAM: &v1alpha1.IPAM{}}}
+			}),
+		)
+
+		It("should remember that there may be claims after the pool was removed", func(ctx SpecContext) {
+			f.site.Config = &v1alpha1.InfrastructureSite{Metal: &v1alpha1.MetalInfrastructure{IPAM: &v1alpha1.IPAM{}}}
+			_, err := f.flow().reconcile(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			f.site.State, f.site.Config = f.persisted[len(f.persisted)-1], nil
+			flow := f.flow()
+			_, err = flow.reconcile(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(flow.State().AddressClaims).To(BeTrue())
+		})
+
 		It("should fail if claims cannot be listed now", func(ctx SpecContext) {
 			f.list = apierrors.NewTimeoutError("slow", 1)
 			Expect(f.flow().delete(ctx)).To(MatchError(ContainSubstring("slow")))

@@ -169,7 +169,7 @@ func (i *infrastructure) Validate(ctx context.Context, s *site.Site, request pla
 
 // checkPool checks that the pool of addresses exists, and that the addresses belong to the site.
 func (v *validation) checkPool(ctx context.Context, result *platform.Result) error {
-	v.pool = ipam.Check{API: v.api, Namespace: v.namespace, Site: v.site, Ref: v.ipamPool(), Path: v.path.Child("ipam", "poolRef"),
+	v.pool = ipam.Check{API: v.api, Namespace: v.namespace, Site: v.site, Ref: ipamPool(v.site), Path: v.path.Child("ipam", "poolRef"),
 		Listed: len(v.site.Profile.Metal.AddressPools) > 0}
 	return v.pool.Pool(ctx, result)
 }
@@ -264,9 +264,9 @@ func (v *validation) authenticate(_ context.Context, result *platform.Result) er
 	return nil
 }
 
-// ipamPool returns the reference of the pool that addresses come from, nil if there is none.
-func (v *validation) ipamPool() *corev1.TypedLocalObjectReference {
-	if config := v.site.Config; config != nil && config.Metal != nil && config.Metal.IPAM != nil {
+// ipamPool returns the reference of the pool that the site's addresses come from, nil if there is none.
+func ipamPool(s *site.Site) *corev1.TypedLocalObjectReference {
+	if config := s.Config; config != nil && config.Metal != nil && config.Metal.IPAM != nil {
 		return &config.Metal.IPAM.PoolRef
 	}
 	return nil
@@ -290,7 +290,7 @@ func (v *validation) unknownNetworkData(_ context.Context, result *platform.Resu
 	}
 	require(len(network.DNSServers) > 0, "dnsServers", networkdata.DNSServers, networkdata.DNSServersJSON)
 	require(network.MTU > 0, "an mtu", networkdata.MTU)
-	require(network.Gateway.IsValid() || v.ipamPool() != nil, "a gateway", networkdata.Gateway)
+	require(network.Gateway.IsValid() || ipamPool(v.site) != nil, "a gateway", networkdata.Gateway)
 	return nil
 }
 
@@ -341,7 +341,7 @@ func (v *validation) missingNamespace(ctx context.Context, result *platform.Resu
 // permissions returns what the credentials must be allowed to do.
 func (v *validation) permissions() []authorizationv1.ResourceAttributes {
 	needed := v.inventory.Permissions()
-	if v.ipamPool() != nil {
+	if ipamPool(v.site) != nil {
 		needed = append(needed, ipam.Permissions(v.namespace)...)
 	}
 	return append(needed, authorizationv1.ResourceAttributes{Namespace: v.namespace, Verb: useVerb, Group: v1alpha1.GroupName,
