@@ -8,8 +8,6 @@
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/.."
 export PATH="$PWD/hack/bin:$PATH"
-# What the linter remembers has the paths of the checkout that it was found in, which another one's path rules do not match.
-export GOLANGCI_LINT_CACHE="$PWD/hack/bin/.golangci-lint-cache"
 
 files() {
   git ls-files --cached --others --exclude-standard -- "$@" | while read -r file; do
@@ -83,8 +81,21 @@ check_prose_of() {
   rm -rf "$texts"
 }
 
-check_lint_of_images() {
-  (cd hack/oci && golangci-lint run --config ../../.golangci.yaml ./...)
+# What the linter remembers of a package has the paths of its files, which the path rules must match. So all checkouts are linted in one
+# folder, one after another, and a new one is not analyzed from the start.
+check_lint() {
+  local cache="${HYBRID_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/provider-hybrid}/lint" failed=0
+  mkdir -p "$cache"
+  exec 9>"$cache/lock"
+  flock 9
+  rm -rf "$cache/source"
+  mkdir "$cache/source"
+  files | tar -cf - -T - | tar -xf - -C "$cache/source"
+  export GOLANGCI_LINT_CACHE="$cache/results"
+  (cd "$cache/source" && golangci-lint run ./...) || failed=1
+  (cd "$cache/source/hack/oci" && golangci-lint run --config ../../.golangci.yaml ./...) || failed=1
+  exec 9>&-
+  return $failed
 }
 
 failed=()
@@ -110,8 +121,7 @@ run "Structure of OpenStack" go run ./hack/structure -max-methods 40 -max-back 0
 run "Prose" check_prose
 run "Prose of sources" check_prose_of 'cmd/*.go' 'pkg/*.go' 'example/*.yaml' 'charts/*.yaml'
 run "Format" golangci-lint fmt --diff
-run "Lint" golangci-lint run ./...
-run "Lint of hack/oci" check_lint_of_images
+run "Lint" check_lint
 
 if ((${#failed[@]} > 0)); then
   printf 'FAILED: %s\n' "${failed[@]}"

@@ -7,18 +7,19 @@
 # those of a bare-metal site, those for volumes and load balancers, and an S3 server) from the Go module proxy into hack/bin, unless they
 # are there in the versions of the go.mod files in hack/landscape/binaries. If KUBEBUILDER_ASSETS is set, etcd and kube-apiserver are taken
 # from that folder. Arguments are the names of executables, such as `kubernetes gardener`; without them, all are built but those that
-# few tests need.
+# few tests need. All checkouts of a user share what was built.
 #
 # It uses neither -trimpath nor another CGO_ENABLED than `go test`: all share one build cache.
 
 set -o errexit -o nounset -o pipefail
 cd "$(dirname "$0")/binaries"
 bin="$(cd ../.. && pwd)/bin"
-mkdir -p "$bin"
+shared="${HYBRID_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/provider-hybrid}/executables"
+mkdir -p "$bin" "$shared"
 
 selection=" $* "
 
-exec 9>"$bin/.build.lock"
+exec 9>"$shared/.lock"
 flock -n 9 || { echo "> Wait for another build of the landscape" >&2; flock 9; }
 
 version_of() { go list -m -f '{{.Version}}' "$1"; }
@@ -29,6 +30,13 @@ report() {
   while sleep 15 >&- 2>&-; do
     printf '>   %4ds, %d packages compiled\n' $((SECONDS - start)) "$(wc -l <"$1")" >&2
   done
+}
+
+# take NAME STAMP   takes a shared executable.
+take() {
+  rm -f "$bin/$1"
+  ln "$shared/$1-$2" "$bin/$1" 2>/dev/null || cp "$shared/$1-$2" "$bin/$1"
+  echo "$2" >"$bin/.$1.stamp"
 }
 
 # build NAME PACKAGE MODULE COLD [SOURCE...]   LINK is more flags for the linker, COLD is how long it takes with an empty build cache, and
@@ -47,19 +55,24 @@ build() {
   if [[ -x $bin/$name && $(cat "$bin/.$name.stamp" 2>/dev/null) == "$stamp" ]]; then
     return 0
   fi
+  if [[ -x $shared/$name-$stamp ]]; then
+    take "$name" "$stamp"
+    return 0
+  fi
 
   echo "> Build $name $version ($4 if nothing of it was built before)" >&2
   log="$(mktemp)"
   report "$log" 9>&- & ticker=$!
-  if ! "${compile[@]}" -v -ldflags "$flags" -o "$bin/$name" "$package" 2>"$log"; then
+  if ! "${compile[@]}" -v -ldflags "$flags" -o "$shared/.new" "$package" 2>"$log"; then
     kill "$ticker"
     tail -n 20 "$log" >&2
     rm -f "$log"
     return 1
   fi
   kill "$ticker"
-  rm -f "$log"
-  echo "$stamp" >"$bin/.$name.stamp"
+  rm -f "$log" "$shared/$name"-????????????????
+  mv "$shared/.new" "$shared/$name-$stamp"
+  take "$name" "$stamp"
   echo ">   built in $((SECONDS - start)) s" >&2
 }
 
