@@ -43,14 +43,17 @@ check_tidy() {
   return $failed
 }
 
+# copy DIR   copies the files of the checkout.
+copy() { files | tar -cf - -T - | tar -xf - -C "$1"; }
+
 # What is generated is made in a copy, so that a check changes nothing.
 check_generated() {
-  local copy failed=0
-  copy="$(mktemp -d)"
-  files | tar -cf - -T - | tar -xf - -C "$copy"
-  ln -s "$PWD/hack/bin" "$copy/hack/bin"
-  (cd "$copy" && git init -q . && git add -A && hack/generate.sh && git add -A -N . && git --no-pager diff --exit-code) || failed=1
-  rm -rf "$copy"
+  local dir failed=0
+  dir="$(mktemp -d)"
+  copy "$dir" || failed=1
+  ln -s "$PWD/hack/bin" "$dir/hack/bin"
+  (cd "$dir" && git init -q . && git add -A && hack/generate.sh && git add -A -N . && git --no-pager diff --exit-code) || failed=1
+  rm -rf "$dir"
   ((failed == 0)) || echo "Generated files are not current. Run \`make generate\`."
   return $failed
 }
@@ -85,16 +88,13 @@ check_prose_of() {
 # folder, one after another, and a new one is not analyzed from the start.
 check_lint() {
   local cache="${HYBRID_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/provider-hybrid}/lint" failed=0
-  mkdir -p "$cache"
+  mkdir -p "$cache" || return 1
   exec 9>"$cache/lock"
-  flock 9
-  rm -rf "$cache/source"
-  mkdir "$cache/source"
-  files | tar -cf - -T - | tar -xf - -C "$cache/source"
+  # A part of the sources must not pass for all of them.
+  flock 9 && rm -rf "$cache/source" && mkdir "$cache/source" && copy "$cache/source" || return 1
   export GOLANGCI_LINT_CACHE="$cache/results"
   (cd "$cache/source" && golangci-lint run ./...) || failed=1
   (cd "$cache/source/hack/oci" && golangci-lint run --config ../../.golangci.yaml ./...) || failed=1
-  exec 9>&-
   return $failed
 }
 
