@@ -34,7 +34,7 @@ report() {
 
 # take NAME STAMP   takes a shared executable.
 take() {
-  rm -f "$bin/$1"
+  rm -f "$bin/$1" "$bin/.$1.stamp"
   ln "$shared/$1-$2" "$bin/$1" 2>/dev/null || cp "$shared/$1-$2" "$bin/$1"
   echo "$2" >"$bin/.$1.stamp"
 }
