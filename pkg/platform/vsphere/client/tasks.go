@@ -34,6 +34,8 @@ type tasks struct {
 
 	mutex   sync.Mutex
 	waiting map[types.ManagedObjectReference]*waiter
+	// polling is set while poll runs, so that it runs once.
+	polling bool
 }
 
 type waiter struct {
@@ -66,13 +68,14 @@ func (s *Session) Run(ctx context.Context, start func(context.Context) (*object.
 
 type tasksKey struct{}
 
-// add registers a task, and starts polling with the first one.
+// add registers a task, and starts polling unless that runs already.
 func (t *tasks) add(reference types.ManagedObjectReference) *waiter {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	w := &waiter{since: time.Now(), done: make(chan struct{})}
 	t.waiting[reference] = w
-	if len(t.waiting) == 1 {
+	if !t.polling {
+		t.polling = true
 		go t.poll()
 	}
 	return w
@@ -111,7 +114,7 @@ func (t *tasks) pollOnce(references []types.ManagedObjectReference) error {
 	return nil
 }
 
-// next returns the tasks and the time until the next poll, which grows with the age of the youngest task.
+// next returns the tasks and the time until the next poll, which grows with the age of the youngest task. Polling ends if there are none.
 func (t *tasks) next() ([]types.ManagedObjectReference, time.Duration) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -123,6 +126,7 @@ func (t *tasks) next() ([]types.ManagedObjectReference, time.Duration) {
 		references = append(references, reference)
 		delay = min(delay, time.Since(w.since)*2/5)
 	}
+	t.polling = len(references) > 0
 	return references, max(delay, minPoll)
 }
 
