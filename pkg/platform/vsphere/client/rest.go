@@ -36,6 +36,9 @@ func (r *restAuth) RoundTrip(request *http.Request) (*http.Response, error) {
 	if strings.HasPrefix(request.URL.Path, restSessionPath) {
 		return r.next.RoundTrip(request)
 	}
+	if r.session.closed.Load() {
+		return nil, errClosed
+	}
 	var body []byte
 	if request.Body != nil {
 		var err error
@@ -103,7 +106,7 @@ func (r *restAuth) renew(ctx context.Context, lost string) error {
 		if r.client.SessionID() != lost {
 			return nil, nil
 		}
-		if err := r.session.refused.last(); err != nil {
+		if err := r.session.mayLogIn(); err != nil {
 			return nil, err
 		}
 		return nil, r.session.refused.remember(Classify(r.client.Login(ctx, r.session.user)))

@@ -38,6 +38,9 @@ var noVersions = regexp.MustCompile(`^http\.Get\(.*\): 40[0-7] `)
 
 const userAgent = "gardener-extension-provider-hybrid"
 
+// errClosed is the error of requests after the logout. Logging in again would begin a session that no one ends.
+var errClosed = platform.NewError(platform.ClassTransient, "the session at the vCenter was closed")
+
 // Session is a session of the SOAP API and the REST API of a vCenter. If the vCenter ends it, the session logs in again and repeats the
 // request. It is safe for concurrent use.
 type Session struct {
@@ -49,6 +52,8 @@ type Session struct {
 	vim       *vim25.Client
 	rest      *restAuth
 	tags      *tags.Manager
+	// closed is set before the logout.
+	closed atomic.Bool
 
 	// logins is the number of logins at the SOAP API.
 	logins   atomic.Int64
@@ -199,8 +204,17 @@ func (s *Session) keepAlive(ctx context.Context) error {
 	return errors.Join(Classify(err), s.rest.keepAlive(ctx))
 }
 
-// logout ends the session, so that it does not count against the limit of the vCenter until it times out.
+// mayLogIn returns an error if the session is closed or its credentials were rejected recently.
+func (s *Session) mayLogIn() error {
+	if s.closed.Load() {
+		return errClosed
+	}
+	return s.refused.last()
+}
+
+// logout ends the session, so that it does not count against the limit of the vCenter until it times out. What still uses it fails.
 func (s *Session) logout() {
+	s.closed.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), logoutTimeout)
 	defer cancel()
 	defer s.transport.CloseIdleConnections()

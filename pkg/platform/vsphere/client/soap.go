@@ -182,6 +182,9 @@ type authenticated struct {
 
 // RoundTrip implements soap.RoundTripper.
 func (a *authenticated) RoundTrip(ctx context.Context, request, response soap.HasFault) error {
+	if a.session.closed.Load() {
+		return errClosed
+	}
 	logins := a.session.logins.Load()
 	err := a.roundTrip(ctx, request, response)
 	if !fault.Is(err, &types.NotAuthenticated{}) {
@@ -220,7 +223,7 @@ func (s *Session) renew(ctx context.Context, seen int64) error {
 		if s.logins.Load() != seen {
 			return nil, nil
 		}
-		if err := s.refused.last(); err != nil {
+		if err := s.mayLogIn(); err != nil {
 			return nil, err
 		}
 		s.forgetCookie()

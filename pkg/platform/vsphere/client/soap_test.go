@@ -97,6 +97,25 @@ var _ = Describe("SOAP", func() {
 		session.logout()
 	})
 
+	It("should send nothing after the logout, and begin no other session", func(ctx SpecContext) {
+		var asked atomic.Int32
+		session, err := open(ctx, func(string) string {
+			asked.Add(1)
+			return ""
+		})
+		Expect(err).NotTo(HaveOccurred())
+		session.logout()
+		before := asked.Load()
+		_, err = methods.GetCurrentTime(ctx, session.VIM())
+		Expect(err).To(MatchError(errClosed))
+		_, err = session.Tags().ListCategories(ctx)
+		Expect(err).To(MatchError(errClosed))
+		_, err = session.policies(ctx)
+		Expect(err).To(MatchError(errClosed))
+		Expect(session.mayLogIn()).To(MatchError(errClosed))
+		Expect(asked.Load()).To(Equal(before))
+	})
+
 	It("should take no property for missing without a reason", func(ctx SpecContext) {
 		session, err := open(ctx, only("RetrievePropertiesEx",
 			`<returnval><objects><obj type="Folder">f</obj><missingSet><path>name</path></missingSet></objects></returnval>`))

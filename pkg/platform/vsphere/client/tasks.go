@@ -6,6 +6,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -140,7 +141,7 @@ func (t *tasks) fail(err error) {
 		switch {
 		case isMissing && missing.Obj == reference:
 			t.end(reference, w, nil, platform.NewError(platform.ClassTransient, "task %s no longer exists", reference.Value))
-		case !isMissing && platform.ClassOf(err) != platform.ClassTransient:
+		case !isMissing && (platform.ClassOf(err) != platform.ClassTransient || errors.Is(err, errClosed)):
 			t.end(reference, w, nil, err)
 		}
 	}

@@ -32,6 +32,26 @@ func (s taskStates) RoundTrip(_ context.Context, request, response soap.HasFault
 	return nil
 }
 
+func TestTasksAreNotPolledAfterTheLogout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewWithT(t)
+		var (
+			session Session
+			polls   int
+		)
+		session.vim = &vim25.Client{RoundTripper: &authenticated{session: &session, next: taskStates(func(string) types.TaskInfoState {
+			polls++
+			session.closed.Store(true)
+			return types.TaskInfoStateRunning
+		})}}
+		_, err := session.Run(t.Context(), func(context.Context) (*object.Task, error) {
+			return object.NewTask(session.vim, types.ManagedObjectReference{Type: "Task", Value: "task"}), nil
+		})
+		g.Expect(err).To(MatchError(errClosed))
+		g.Expect(polls).To(Equal(1))
+	})
+}
+
 func TestPollsAreNotDoubledByTasksThatBeginDuringOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)
