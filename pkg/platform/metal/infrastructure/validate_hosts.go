@@ -110,7 +110,7 @@ func (w *want) differs(host inventory.Surveyed) string {
 		parts = append(parts, fmt.Sprintf("%d CPUs", host.CPUs))
 	}
 	if host.Memory > 0 && host.Memory < memory/10*9 {
-		parts = append(parts, fmt.Sprintf("%d GiB memory", host.Memory/gibibyte))
+		parts = append(parts, fmt.Sprintf("%.4g GiB memory", float64(host.Memory)/gibibyte))
 	}
 	if architecture != "" && w.architecture != "" && architecture != w.architecture {
 		parts = append(parts, "architecture "+platform.Printable(architecture))
@@ -120,6 +120,6 @@ func (w *want) differs(host inventory.Surveyed) string {
 
 // hardware returns what the machine type says.
 func (w *want) hardware() string {
-	return fmt.Sprintf("%d CPUs, %d GiB memory, architecture %s", w.capacity.Cpu().Value(), w.capacity.Memory().Value()/gibibyte,
-		cmp.Or(w.architecture, "any"))
+	return fmt.Sprintf("%d CPUs, %.4g GiB memory, architecture %s", w.capacity.Cpu().Value(),
+		w.capacity.Memory().AsApproximateFloat64()/gibibyte, cmp.Or(w.architecture, "any"))
 }

@@ -429,6 +429,7 @@ var _ = Describe("Validate", func() {
 			Entry("a little memory for the firmware", 5, inventory.Surveyed{CPUs: 16, Memory: 62 << 30, Architecture: "amd64"}, platform.Fine, ""),
 			Entry("one with fewer CPUs", 1, inventory.Surveyed{CPUs: 8, Memory: 64 << 30}, platform.Warning, "h has 8 CPUs"),
 			Entry("all with less memory", 5, inventory.Surveyed{CPUs: 16, Memory: 32 << 30}, platform.Warning, "h has 32 GiB memory"),
+			Entry("all with less memory than 1 GiB", 5, inventory.Surveyed{CPUs: 16, Memory: 768 << 20}, platform.Warning, "h has 0.75 GiB memory"),
 			Entry("all of another architecture", 5, inventory.Surveyed{Architecture: "aarch64"}, platform.Warning, "h has architecture arm64"),
 		)
 
