@@ -150,7 +150,7 @@ func bastionSpecs(addressOf func(ctx context.Context, pool string) (name, addres
 	Context("with local volumes", func() { localVolumeSpecs(at) })
 	Context("with volumes", func() {
 		volumeSpecs()
-		conformanceSpecs()
+		conformanceSpecs(addressOf)
 	})
 	Context("with faults", func() { faultSpecs(at) })
 	Context("without cables", func() { cutSpecs() })

@@ -25,6 +25,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/images"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 )
 
 // conformanceTime is how long the tests of one part of Kubernetes take at most.
@@ -74,8 +75,8 @@ func conformanceImages() map[string]images.Contents {
 	}
 }
 
-// conformanceSpecs need nodes that are ready, and the driver for Cinder.
-func conformanceSpecs() {
+// conformanceSpecs need nodes that are ready, which addressOf finds, and the driver for Cinder.
+func conformanceSpecs(addressOf func(ctx context.Context, pool string) (name, address string)) {
 	program := filepath.Join(landscape.Root(), "hack", "bin", "kubernetes-e2e")
 	wanted := &conformance{}
 	if err := yaml.UnmarshalStrict(conformanceTests, wanted); err != nil {
@@ -95,6 +96,10 @@ func conformanceSpecs() {
 		driver = filepath.Join(lab.dir, "driver.yaml")
 		Expect(os.WriteFile(driver, testedDriver, 0o600)).To(Succeed())
 		Expect(images.Put(ctx, lab.images, conformanceImages())).To(Succeed())
+		// The API server reaches pods through a node, in place of Gardener's tunnel: tests read results from them.
+		_, node := addressOf(ctx, shoot.MetalSites[0])
+		Expect(own(fmt.Sprintf("route replace %s via %s", podRange, node))).To(Succeed())
+		DeferCleanup(own, "route del "+podRange)
 	})
 
 	It("should name or omit with a reason each of Kubernetes' end-to-end tests of conformance", func(ctx SpecContext) {
