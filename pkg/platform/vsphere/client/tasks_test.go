@@ -79,7 +79,9 @@ func TestPollsAreNotDoubledByTasksThatBeginDuringOne(t *testing.T) {
 		})}
 		begin(ctx, "first")
 		close(left)
-		time.Sleep(time.Minute)
+		later, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		<-later.Done()
 		g.Expect(polls).To(Equal(map[string]int{"first": 1, "second": 1}))
 	})
 }
