@@ -44,7 +44,9 @@ func TestTasksAreNotPolledAfterTheLogout(t *testing.T) {
 			session.closed.Store(true)
 			return types.TaskInfoStateRunning
 		})}}
-		_, err := session.Run(t.Context(), func(context.Context) (*object.Task, error) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := session.Run(ctx, func(context.Context) (*object.Task, error) {
 			return object.NewTask(session.vim, types.ManagedObjectReference{Type: "Task", Value: "task"}), nil
 		})
 		g.Expect(err).To(MatchError(errClosed))
