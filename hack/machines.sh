@@ -12,7 +12,7 @@ hack/landscape/machines/build.sh
 OST_MACHINES=later hack/landscape/openstack/up.sh --install
 hack/landscape/build.sh >&2
 hack/landscape/build.sh flanneld coredns csi-registrar >&2
-[[ ${ALL:-} != 1 ]] || hack/landscape/build.sh agnhost kubernetes-e2e >&2
+[[ ${ALL:-} != 1 ]] || hack/landscape/build.sh agnhost kubectl kubernetes-e2e >&2
 if [[ ${ALL:-} != 1 ]]; then
   exec go test -v -count 1 -timeout 60m ./test/integration/machines -ginkgo.v -ginkgo.label-filter life "$@"
 fi

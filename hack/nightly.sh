@@ -26,7 +26,7 @@ in_part() {
 
 run "What machines boot" hack/landscape/machines/build.sh
 run "What runs in their pods" hack/landscape/build.sh flanneld coredns csi-registrar vsphere-node gardener-node-agent \
-  gardener-extension-os-suse-chost agnhost kubernetes-e2e
+  gardener-extension-os-suse-chost agnhost kubectl kubernetes-e2e
 OST_MACHINES=later run "What their networks need" hack/landscape/openstack/up.sh --install
 run "The site, and a browser for its test" hack/site.sh --browser
 run "vSphere CSI driver" hack/vsphere-csi.sh

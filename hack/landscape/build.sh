@@ -85,7 +85,7 @@ else
     [[ -x $KUBEBUILDER_ASSETS/$name ]] || { echo "KUBEBUILDER_ASSETS is $KUBEBUILDER_ASSETS, but there is no $name" >&2; exit 1; }
   done
 fi
-# Only the tests that follow the pages for operators need kubectl.
+# Only the tests that follow the pages for operators and Kubernetes' end-to-end tests need kubectl.
 if [[ $selection == *" kubectl "* ]]; then
   build kubectl k8s.io/kubernetes/cmd/kubectl k8s.io/kubernetes "1 minute"
 fi

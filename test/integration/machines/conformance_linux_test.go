@@ -42,12 +42,12 @@ var (
 	testedDriver []byte
 
 	// shellTools are the programs that the tests run in their pods, beside those of most images.
-	shellTools = slices.Concat(images.Base, []string{"/usr/bin/basename", "/usr/bin/chmod", "/usr/bin/chown", "/usr/bin/cp", "/usr/bin/cut",
-		"/usr/bin/dirname", "/usr/bin/echo", "/usr/bin/env", "/usr/bin/false", "/usr/bin/find", "/usr/bin/grep", "/usr/bin/head",
-		"/usr/bin/hostname", "/usr/bin/id", "/usr/bin/ln", "/usr/bin/ls", "/usr/bin/mkdir", "/usr/bin/mktemp", "/usr/bin/mount", "/usr/bin/nc",
-		"/usr/bin/printf", "/usr/bin/readlink", "/usr/bin/rm", "/usr/bin/rmdir", "/usr/bin/seq", "/usr/bin/sort", "/usr/bin/stat",
-		"/usr/bin/tee", "/usr/bin/test", "/usr/bin/timeout", "/usr/bin/touch", "/usr/bin/tr", "/usr/bin/true", "/usr/bin/umount",
-		"/usr/bin/uname", "/usr/bin/wc", "/usr/bin/which", "/usr/sbin/sysctl"})
+	shellTools = slices.Concat(images.Base, []string{"/usr/bin/base64", "/usr/bin/basename", "/usr/bin/chmod", "/usr/bin/chown",
+		"/usr/bin/cp", "/usr/bin/cut", "/usr/bin/dirname", "/usr/bin/echo", "/usr/bin/env", "/usr/bin/false", "/usr/bin/find",
+		"/usr/bin/grep", "/usr/bin/head", "/usr/bin/hostname", "/usr/bin/id", "/usr/bin/ln", "/usr/bin/ls", "/usr/bin/mkdir",
+		"/usr/bin/mktemp", "/usr/bin/mount", "/usr/bin/nc", "/usr/bin/printf", "/usr/bin/readlink", "/usr/bin/rm", "/usr/bin/rmdir",
+		"/usr/bin/seq", "/usr/bin/sort", "/usr/bin/stat", "/usr/bin/tee", "/usr/bin/test", "/usr/bin/timeout", "/usr/bin/touch",
+		"/usr/bin/tr", "/usr/bin/true", "/usr/bin/umount", "/usr/bin/uname", "/usr/bin/wc", "/usr/bin/which"})
 	// netTools are those with which they ask other pods.
 	netTools = slices.Concat(shellTools, []string{"/usr/bin/curl", "/usr/bin/dig", "/usr/bin/getent", "/usr/bin/ss"})
 )
@@ -68,24 +68,26 @@ func conformanceImages() map[string]images.Contents {
 	const registry = "registry.k8s.io/e2e-test-images/"
 	sleep := []string{"/usr/bin/sleep", "infinity"}
 	return map[string]images.Contents{
-		registry + "agnhost:2.63.0": {Programs: netTools, Entrypoint: []string{"/agnhost"},
+		registry + "agnhost:2.63.0": {Programs: netTools, Entrypoint: []string{"/agnhost"}, Arguments: []string{"pause"},
 			Files: map[string]string{"/agnhost": filepath.Join(landscape.Root(), "hack", "bin", "agnhost")}},
-		registry + "busybox:1.37.0-1":        {Programs: shellTools, Entrypoint: sleep},
+		registry + "busybox:1.37.0-1": {Programs: shellTools, Entrypoint: sleep,
+			Files: map[string]string{"/usr/bin/sysctl": filepath.Join(images.Debian(), "usr", "sbin", "sysctl")}},
 		registry + "glibc-dns-testing:2.0.0": {Programs: netTools, Entrypoint: sleep},
 	}
 }
 
 // conformanceSpecs need nodes that are ready, which addressOf finds, and the driver for Cinder.
 func conformanceSpecs(addressOf func(ctx context.Context, pool string) (name, address string)) {
-	program := filepath.Join(landscape.Root(), "hack", "bin", "kubernetes-e2e")
+	bin := filepath.Join(landscape.Root(), "hack", "bin")
 	wanted := &conformance{}
 	if err := yaml.UnmarshalStrict(conformanceTests, wanted); err != nil {
 		panic(err)
 	}
 	var driver string
 	e2e := func(ctx context.Context, args ...string) *exec.Cmd {
-		command := exec.CommandContext(ctx, program, append([]string{"--kubeconfig=" + lab.shoot.Seed.Cluster.Kubeconfig,
-			"--provider=skeleton", "--storage.testdriver=" + driver}, args...)...)
+		command := exec.CommandContext(ctx, filepath.Join(bin, "kubernetes-e2e"), append([]string{"--provider=skeleton",
+			"--kubeconfig=" + lab.shoot.Seed.Cluster.Kubeconfig, "--kubectl-path=" + filepath.Join(bin, "kubectl"),
+			"--storage.testdriver=" + driver}, args...)...)
 		command.Dir = lab.dir
 		command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 		command.WaitDelay = stopTimeout
@@ -96,10 +98,14 @@ func conformanceSpecs(addressOf func(ctx context.Context, pool string) (name, ad
 		driver = filepath.Join(lab.dir, "driver.yaml")
 		Expect(os.WriteFile(driver, testedDriver, 0o600)).To(Succeed())
 		Expect(images.Put(ctx, lab.images, conformanceImages())).To(Succeed())
-		// The API server reaches pods through a node, in place of Gardener's tunnel: tests read results from them.
+		// In place of Gardener's tunnel, the API server reaches pods through a node, and kubelets of servers with an address of another
+		// site's nodes: tests read what pods write, and run commands in them.
 		_, node := addressOf(ctx, shoot.MetalSites[0])
-		Expect(own(fmt.Sprintf("route replace %s via %s", podRange, node))).To(Succeed())
-		DeferCleanup(own, "route del "+podRange)
+		gateway, err := lab.stack.translate(ctx, false)
+		Expect(err).NotTo(HaveOccurred())
+		servers := fmt.Sprintf("route replace %s via %s", stackNodes, gateway)
+		Expect(own(fmt.Sprintf("route replace %s via %s", podRange, node), servers+" src "+lab.rack.Network.Gateway.String())).To(Succeed())
+		DeferCleanup(own, "route del "+podRange, servers)
 	})
 
 	It("should name or omit with a reason each of Kubernetes' end-to-end tests of conformance", func(ctx SpecContext) {

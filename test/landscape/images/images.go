@@ -45,6 +45,8 @@ type Contents struct {
 	Files map[string]string
 	// Entrypoint is what a container runs.
 	Entrypoint []string
+	// Arguments are those of the entrypoint, for containers without their own.
+	Arguments []string
 }
 
 // Base are the programs of most images, whose nodes have them once.
@@ -95,7 +97,8 @@ func (c Contents) Image() (v1.Image, error) {
 		layers = append(layers, layer)
 	}
 	image, err := mutate.ConfigFile(empty.Image, &v1.ConfigFile{OS: "linux", Architecture: runtime.GOARCH,
-		Config: v1.Config{Entrypoint: c.Entrypoint, Env: []string{"PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}}})
+		Config: v1.Config{Entrypoint: c.Entrypoint, Cmd: c.Arguments,
+			Env: []string{"PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}}})
 	if err != nil {
 		return nil, err
 	}
