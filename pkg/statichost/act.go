@@ -89,7 +89,8 @@ func (w *work) provision(ctx context.Context) (time.Duration, error) {
 			return w.then(ctx, w.provision)
 		case host.StateFailed:
 			w.condition(v1alpha1.ConditionProvisioned, metav1.ConditionFalse, "BaselineFailed",
-				"What the host is could not be copied, so that the user data does not run: look for space in /var/lib.")
+				"What the host is could not be copied, so that the user data does not run: look for space in /var/lib, and whether systemctl "+
+					"list-units answers.")
 			return w.later(), w.connection.Baseline(ctx, claim)
 		default:
 			return pollInterval, w.connection.Baseline(ctx, claim)

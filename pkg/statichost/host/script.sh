@@ -234,11 +234,18 @@ mounts() {
   cut -d' ' -f5 /proc/self/mountinfo | sort
 }
 
+# units prints the units that are installed or loaded. It fails if systemd does not list all of them, as on a host that is too busy to
+# answer: what is not in a baseline is stopped and killed by a release.
 units() {
-  {
-    systemctl list-unit-files --plain --no-legend --full
-    systemctl list-units --all --plain --no-legend --full --type=service,socket,timer,path,scope,automount
-  } | cut -d' ' -f1 | grep -v -e '^static-host-' -e '^session-' -e '^user@' -e '^user-runtime-dir@' | sort -u
+  systemctl list-unit-files --plain --no-legend --full >$run/systemd
+  systemctl list-units --all --plain --no-legend --full --type=service,socket,timer,path,scope,automount >>$run/systemd
+  complete $run/systemd
+  cut -d' ' -f1 $run/systemd | grep -v -e '^static-host-' -e '^session-' -e '^user@' -e '^user-runtime-dir@' | sort -u
+}
+
+# complete succeeds if a list of units has the one that systemd itself runs in.
+complete() { # FILE
+  grep -q '^init\.scope\>' "$1"
 }
 
 # --- baseline ---
@@ -279,6 +286,7 @@ step_Baseline() { # nobody else has written the baseline
   done
   [ "$(digest $base/baseline/manifest)" = "$expected" ]
   (cd $base/baseline && sha256sum --check --strict --status manifest)
+  complete $base/baseline/units
 }
 
 # --- provision ---
@@ -355,7 +363,8 @@ step_Stop() {
   for task in baseline provision proof; do
     systemctl stop "static-host-$task" >/dev/null 2>&1 || :
   done
-  units | comm -13 $base/baseline/units - >$run/units
+  units >$run/units.now || : # Then their processes are only killed.
+  comm -13 $base/baseline/units $run/units.now >$run/units
   printf '%s.service\n' gardener-node-agent gardener-node-init kubelet containerd >>$run/units
   timeout 30 xargs -d '\n' systemctl stop -- <$run/units >/dev/null 2>&1 || :
   keep=" init.scope static-host-release.service $(grep -vxF -f $run/units $base/baseline/units | tr '\n' ' ')"

@@ -18,12 +18,14 @@ import (
 // scratch is a folder that the script takes for the root.
 type scratch string
 
+// systemd answers as one without units of its own.
+const systemd = `systemctl() { [ $1 != list-units ] || echo "init.scope loaded active running"; }`
+
 // run runs commands after the functions of the script. There is no systemd.
 func (s scratch) run(commands string) (string, error) {
 	input := script + `
 root=` + string(s) + `
-systemctl() { :; }
-` + commands
+` + systemd + "\n" + commands
 	cmd := exec.Command("/bin/sh", "-s")
 	cmd.Stdin = strings.NewReader(input)
 	out, err := cmd.CombinedOutput()
@@ -153,9 +155,34 @@ comm() { before; command comm "$@"; }
 		Entry("its files", "echo x >>$base/baseline/files.tar"),
 		Entry("its lists", "echo x >>$base/baseline/places"),
 		Entry("its hash", "echo >$base/baseline/manifest"),
+		Entry("its units", "echo x >>$base/baseline/units"),
 		Entry("all of it", "rm -r $base"),
 		Entry("for another one", "mv $base home/base; ln -s ../../home/base $base"),
 	)
+
+	DescribeTable("should not begin with units that are not known", func(answer string) {
+		_, err := s.run(before + "\n" + answer + `
+main eval 'claim=; steps baseline Copy'`)
+		Expect(err).To(HaveOccurred())
+		Expect(s.must(`main progress baseline`)).To(HavePrefix("failed Copy"))
+		Expect(filepath.Join(string(s), "var/lib/static-host/baseline")).NotTo(BeADirectory())
+	},
+		Entry("systemd does not list units in time", "systemctl() { [ $1 != list-units ] || return 1; }"),
+		Entry("systemd does not list files in time", "systemctl() { [ $1 != list-unit-files ] || return 1; echo init.scope; }"),
+		Entry("systemd lists no units", "systemctl() { :; }"),
+	)
+
+	It("should not stop or kill anything with a baseline without units", func() {
+		out := s.must(before + "\n" + remember + `
+main eval ': >$base/baseline/units; (cd $base/baseline && sha256sum -- claim units >manifest); digest $base/baseline/manifest'`)
+		_, err := s.run(`
+systemctl() { echo "$@" >>"$root/calls"; }
+kill() { echo kill "$@" >>"$root/calls"; }
+main eval 'expected=` + strings.TrimSpace(out) + `; steps release Baseline Stop'`)
+		Expect(err).To(HaveOccurred())
+		Expect(s.must(`main progress release`)).To(HavePrefix("failed Baseline"))
+		Expect(filepath.Join(string(s), "calls")).NotTo(BeAnExistingFile())
+	})
 
 	It("should empty folders, but not what links lead to", func() {
 		s.must(before)

@@ -141,6 +141,21 @@ var _ = Describe("Faults", func() {
 				eventually(ctx, h).Should(beIn(v1alpha1.PhaseAvailable))
 				hosts <- h
 			},
+			func() { // systemd does not list its units in time: a release stops and kills what is not known
+				h := available(ctx, nil)
+				files := snapshot(h)
+				at(ctx, h, "mv /usr/bin/systemctl /usr/bin/systemctl.real; printf '%s\\n' '#!/bin/sh' 'case $1 in list-*) exit 1 ;; esac' "+
+					"'exec systemctl.real \"$@\"' >/usr/bin/systemctl; chmod 755 /usr/bin/systemctl")
+				m := newMachine(h, small)
+				m.create(ctx)
+				eventually(ctx, h).Should(say(v1alpha1.ConditionProvisioned, "BaselineFailed"))
+				Expect(at(ctx, h, "ls /opt")).NotTo(ContainSubstring("token"))
+				at(ctx, h, "mv /usr/bin/systemctl.real /usr/bin/systemctl")
+				eventually(ctx, h).Should(beIn(v1alpha1.PhaseProvisioned))
+				m.delete(ctx)
+				Expect(differences(files, snapshot(h))).To(BeEmpty())
+				hosts <- h
+			},
 			func() { // the disk is full before the user data could run, and at the release
 				h := available(ctx, nil)
 				files := snapshot(h)
