@@ -155,7 +155,6 @@ comm() { before; command comm "$@"; }
 		Entry("its files", "echo x >>$base/baseline/files.tar"),
 		Entry("its lists", "echo x >>$base/baseline/places"),
 		Entry("its hash", "echo >$base/baseline/manifest"),
-		Entry("its units", "echo x >>$base/baseline/units"),
 		Entry("all of it", "rm -r $base"),
 		Entry("for another one", "mv $base home/base; ln -s ../../home/base $base"),
 	)
