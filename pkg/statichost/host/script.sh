@@ -9,8 +9,9 @@
 set -u
 umask 077
 unset ENV BASH_ENV CDPATH
-# Some shells keep the input of commands in files.
-export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin TMPDIR=/run
+# Some shells keep the input of commands in files. The operator says how long it waits: an answer that systemctl did not get in its 25
+# seconds would be taken for a task that does not run.
+export LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin TMPDIR=/run SYSTEMD_BUS_TIMEOUT=15min
 
 root=
 # Files in the places are copied before a host becomes a machine, and are the same after it.
@@ -234,13 +235,17 @@ mounts() {
   cut -d' ' -f5 /proc/self/mountinfo | sort
 }
 
-# units prints the units that are installed or loaded. It fails if systemd does not list all of them, as on a host that is too busy to
-# answer: what is not in a baseline is stopped and killed by a release.
+# units prints the units that are loaded or installed. It fails if systemd does not list those that are loaded, as on a host that is too
+# busy to answer: what is not in a baseline is stopped and killed by a release. The folders say what is installed, because systemd takes
+# up to minutes of a slow processor for that, and starts nothing meanwhile.
 units() {
-  systemctl list-unit-files --plain --no-legend --full >$run/systemd
-  systemctl list-units --all --plain --no-legend --full --type=service,socket,timer,path,scope,automount >>$run/systemd
+  systemctl list-units --all --plain --no-legend --full --type=service,socket,timer,path,scope,automount >$run/systemd
   complete $run/systemd
-  cut -d' ' -f1 $run/systemd | grep -v -e '^static-host-' -e '^session-' -e '^user@' -e '^user-runtime-dir@' | sort -u
+  find -H $(existing etc/systemd/system* run/systemd/system* run/systemd/transient run/systemd/generator* usr/local/lib/systemd/system \
+    usr/lib/systemd/system lib/systemd/system) -mindepth 1 -maxdepth 1 ! -type d -printf '%f\n' >>$run/systemd
+  # A node may have left a file with the name of a pattern.
+  cut -d' ' -f1 $run/systemd | grep -x '[A-Za-z0-9:_.\@-]*' |
+    grep -v -e '^static-host-' -e '^session-' -e '^user@' -e '^user-runtime-dir@' | sort -u
 }
 
 # complete succeeds if a list of units has the one that systemd itself runs in.
