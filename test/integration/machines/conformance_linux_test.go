@@ -73,6 +73,7 @@ func conformanceImages() map[string]images.Contents {
 		registry + "busybox:1.37.0-1": {Programs: shellTools, Entrypoint: sleep,
 			Files: map[string]string{"/usr/bin/sysctl": filepath.Join(images.Debian(), "usr", "sbin", "sysctl")}},
 		registry + "glibc-dns-testing:2.0.0": {Programs: netTools, Entrypoint: sleep},
+		registry + "nginx:1.15-4":            {Programs: shellTools, Entrypoint: sleep},
 	}
 }
 
