@@ -278,8 +278,8 @@ func startCinder(ctx context.Context, config string) string {
 		"--cluster="+shootName, "--provide-node-service=false")
 	bin := filepath.Join(landscape.Root(), "hack", "bin")
 	for name, args := range map[string][]string{
-		"csi-provisioner": {"--strict-topology", "--extra-create-metadata", "--timeout=60s"},
-		"csi-attacher":    {"--timeout=60s", "--reconcile-sync=10s"},
+		"csi-provisioner": {"--strict-topology", "--extra-create-metadata", "--timeout=60s", "--default-fstype=ext4"},
+		"csi-attacher":    {"--timeout=60s", "--default-fstype=ext4", "--reconcile-sync=10s"},
 		"csi-resizer":     {"--timeout=60s", "--handle-volume-inuse-error=false"},
 		"csi-snapshotter": {"--timeout=60s"},
 	} {
