@@ -20,6 +20,8 @@ places='etc opt usr/local root var/spool/cron'
 state='var/lib/kubelet var/lib/containerd var/lib/cni var/lib/etcd var/lib/gardener-node-agent var/lib/ca-certificates-local var/log/pods var/log/containers'
 # What others write at any time is neither compared nor restored.
 volatile='-path etc/resolv.conf -o -path etc/mtab -o -path etc/adjtime -o -path etc/ld.so.cache -o -path etc/machine-id -o -path etc/.updated'
+# Folders of systemd with files of units.
+unit_folders='etc/systemd/system etc/systemd/system.attached etc/systemd/system.control run/systemd/system run/systemd/system.attached run/systemd/system.control run/systemd/transient run/systemd/generator run/systemd/generator.early run/systemd/generator.late usr/local/lib/systemd/system usr/lib/systemd/system lib/systemd/system'
 base=var/lib/static-host
 run=run/static-host
 
@@ -155,7 +157,7 @@ finish() { # TASK RESULT
 # stopped runs after a unit, whatever has ended it.
 stopped() { # TASK
   [ "$1" != provision ] || rm -f -- $run/user-data
-  [ "$(systemctl is-system-running)" != stopping ] || return 0
+  [ "$(timeout 20 systemctl is-system-running)" != stopping ] || return 0
   case $1 in
   baseline) [ -e $base/baseline/manifest ] && return 0 ;;
   release)
@@ -241,10 +243,9 @@ mounts() {
 units() {
   systemctl list-units --all --plain --no-legend --full --type=service,socket,timer,path,scope,automount >$run/systemd
   complete $run/systemd
-  find -H $(existing etc/systemd/system* run/systemd/system* run/systemd/transient run/systemd/generator* usr/local/lib/systemd/system \
-    usr/lib/systemd/system lib/systemd/system) -mindepth 1 -maxdepth 1 ! -type d -printf '%f\n' >>$run/systemd
-  # A node may have left a file with the name of a pattern.
-  cut -d' ' -f1 $run/systemd | grep -x '[A-Za-z0-9:_.\@-]*' |
+  find -H $(existing $unit_folders) -mindepth 1 -maxdepth 1 ! -type d -printf '%f\n' >>$run/systemd
+  # A node may have left a file whose name is a pattern for systemctl, or short for that of a unit.
+  cut -d' ' -f1 $run/systemd | grep -xE '[A-Za-z0-9:_.\@-]+\.(automount|device|mount|path|scope|service|slice|socket|swap|target|timer)' |
     grep -v -e '^static-host-' -e '^session-' -e '^user@' -e '^user-runtime-dir@' | sort -u
 }
 

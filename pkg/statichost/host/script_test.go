@@ -172,12 +172,12 @@ main eval 'claim=; steps baseline Copy'`)
 
 	It("should know the units that are installed, and take no other file for one", func() {
 		s.must(before + `
-main eval 'mkdir -p etc/systemd/system/a.service.d lib/systemd/system run/systemd/generator.late
-cd etc/systemd/system; touch a.service "*.service" "b
+main eval 'mkdir -p etc/systemd/system/a.service.d "etc/systemd/system -delete" lib/systemd/system run/systemd/generator.late
+cd etc/systemd/system; touch a.service "*.service" .service ssh README "b
 .service" static-host-proof.service; ln -s /dev/null masked.service
 cd ../../../lib/systemd/system; touch c@.timer a.service; cd ../../../run/systemd/generator.late; touch data.mount'`)
 		Expect(strings.Fields(s.must("main units"))).To(Equal([]string{
-			".service", "a.service", "b", "c@.timer", "data.mount", "init.scope", "masked.service"}))
+			"a.service", "c@.timer", "data.mount", "init.scope", "masked.service"}))
 	})
 
 	It("should not stop or kill anything with a baseline without units", func() {
