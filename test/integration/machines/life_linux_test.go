@@ -36,7 +36,7 @@ const (
 
 // lifeSpecs are about what owners do with their pools, in that order. The nodes are ready before.
 func lifeSpecs() {
-	It("should be replaced one by one, not much slower than a machine by hand is a node", func(ctx SpecContext) {
+	It("should be replaced one by one, which is reported beside the time of a machine by hand", func(ctx SpecContext) {
 		floor := bootByHand(ctx)
 		table := []string{fmt.Sprintf("by hand | %.0f s from power on to a node that is ready", floor.Seconds())}
 		for _, pool := range pools() {
