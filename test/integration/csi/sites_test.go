@@ -119,6 +119,8 @@ var _ = Describe("Sites that do not answer", func() {
 	It("answers with a proxy's 404: the volume is not taken for deleted", func(ctx SpecContext) {
 		c := clouds[cloudSite].claim(ctx)
 		id := c.bound(ctx, within).Spec.CSI.VolumeHandle
+		// An attachment that fails is undone after six minutes, because no kubelet says that the volume is not mounted.
+		Eventually(c.attached).WithContext(ctx).WithArguments(ctx).Within(within).ProbeEvery(quickly).Should(HaveLen(1))
 		controller := csi.NewControllerClient(connect(driver.socket()))
 		Expect(clouds[cloudSite].proxy.SetFaults(countproxy.Fault{
 			Name: "no backend", Service: "cinder", Action: countproxy.ActionStatus, Status: http.StatusNotFound,
