@@ -16,12 +16,17 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gardener/gardener/pkg/chartrenderer"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/charts"
 	"github.com/gardener/gardener-extension-provider-hybrid/hack/registration/pack"
@@ -122,6 +127,35 @@ func Objects(rendered string) ([]*unstructured.Unstructured, error) {
 			objects = append(objects, object)
 		}
 	}
+}
+
+// ControlPlane renders the chart of control planes with the values of its parts, and decodes objects of it into those of the same kinds and
+// names.
+func ControlPlane(namespace string, values map[string]any, into ...client.Object) error {
+	rendered, err := Chart(charts.SeedControlPlane, namespace, values)
+	if err != nil {
+		return err
+	}
+	all, err := Objects(rendered)
+	if err != nil {
+		return err
+	}
+	for _, object := range into {
+		kind, err := apiutil.GVKForObject(object, scheme.Scheme)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(all, func(o *unstructured.Unstructured) bool {
+			return o.GroupVersionKind() == kind && o.GetName() == object.GetName()
+		})
+		if i < 0 {
+			return fmt.Errorf("the control plane has no %s %s", kind.Kind, object.GetName())
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(all[i].Object, object); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Golden returns what the file holds. With UPDATE_GOLDEN=1 it is rendered that is written to the file before.

@@ -9,15 +9,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/containers"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
 )
 
 // sidecars are the driver's controller service with its sidecars, and the snapshot controller.
@@ -30,8 +33,8 @@ type sidecars struct {
 }
 
 // election lets the sidecars lead soon after others that have ended.
-var election = []string{"--leader-election=true", "--leader-election-namespace=kube-system",
-	"--leader-election-lease-duration=10s", "--leader-election-renew-deadline=8s", "--leader-election-retry-period=500ms"}
+var election = []string{"--leader-election-lease-duration=10s", "--leader-election-renew-deadline=8s",
+	"--leader-election-retry-period=500ms"}
 
 func newSidecars() *sidecars {
 	GinkgoHelper()
@@ -39,23 +42,27 @@ func newSidecars() *sidecars {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(os.RemoveAll, dir)
 	s := &sidecars{dir: dir, passwords: map[string]string{}}
-	process := func(name, path string, args ...string) *landscape.Process {
-		return &landscape.Process{Name: name, Path: path, LogFile: filepath.Join(dir, name+".log"), Args: args}
+	deployments := map[string]*appsv1.Deployment{}
+	for _, account := range []string{driverAccount, snapshotAccount} {
+		deployments[account] = &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: account}}
+		Expect(rendering.ControlPlane(clusterID, map[string]any{
+			"csi-cinder": map[string]any{"enabled": true, "cluster": clusterID}, "csi-snapshot-controller": map[string]any{"enabled": true},
+		}, deployments[account])).To(Succeed())
+	}
+	process := func(account, name, path string, args ...string) *landscape.Process {
+		found, err := containers.Process(deployments[account], name, path,
+			map[string]string{"/csi": dir, "/etc/csi-cinder": dir, containers.Kubeconfig: filepath.Dir(kubeconfigs[account])})
+		Expect(err).NotTo(HaveOccurred())
+		found.LogFile = filepath.Join(dir, name+".log")
+		found.Args = append(found.Args, args...)
+		return found
 	}
 	bin := filepath.Join(landscape.Root(), "hack", "bin")
-	s.plugin = process("cinder-csi-plugin-hybrid", binary, "--endpoint=unix://"+s.socket(), "--cloud-config="+s.config(),
-		"--cluster="+clusterID, "--provide-node-service=false", "--http-endpoint=127.0.0.1:0", "--v=5")
-	for name, args := range map[string][]string{
-		"csi-provisioner": {"--strict-topology", "--extra-create-metadata", "--timeout=60s"},
-		"csi-attacher":    {"--timeout=60s", "--reconcile-sync=10s"},
-		"csi-resizer":     {"--timeout=60s", "--handle-volume-inuse-error=false"},
-		"csi-snapshotter": {"--timeout=60s"},
-	} {
-		args = slices.Concat(args, election, []string{"--csi-address=" + s.socket(), "--kubeconfig=" + kubeconfigs[driverAccount]})
-		s.others = append(s.others, process(name, filepath.Join(bin, name), args...))
+	s.plugin = process(driverAccount, "cinder-csi-plugin", binary, "--v=5")
+	for _, name := range []string{"csi-provisioner", "csi-attacher", "csi-resizer", "csi-snapshotter"} {
+		s.others = append(s.others, process(driverAccount, name, filepath.Join(bin, name), election...))
 	}
-	s.controller = process("snapshot-controller", filepath.Join(bin, "snapshot-controller"),
-		append(election, "--kubeconfig="+kubeconfigs[snapshotAccount])...)
+	s.controller = process(snapshotAccount, snapshotAccount, filepath.Join(bin, "snapshot-controller"), election...)
 	return s
 }
 
@@ -71,7 +78,6 @@ func (s *sidecars) start() {
 	GinkgoHelper()
 	for _, process := range s.processes() {
 		Expect(process.Start()).To(Succeed())
-		Expect(process.Path).To(BeAnExistingFile(), "hack/landscape/build.sh builds it")
 	}
 }
 

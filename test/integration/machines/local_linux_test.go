@@ -17,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
@@ -97,26 +96,9 @@ func applyLocalVolumes(ctx context.Context, sites ...string) {
 	Expect(lab.shoot.Seed.Client.Get(ctx, client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: localvolumes.Name},
 		&corev1.ServiceAccount{})).To(Succeed())
 
-	seed := values(storage.ControlPlane)
-	seed["global"] = map[string]any{"replicas": 1, "genericTokenKubeconfigSecretName": "generic-token-kubeconfig",
-		"kubernetesVersion": "1.36.3"}
-	rendered, err := rendering.Chart("seed-controlplane", shootName, seed)
-	Expect(err).NotTo(HaveOccurred())
-	objects, err := rendering.Objects(rendered)
-	Expect(err).NotTo(HaveOccurred())
-	deployment, config := &appsv1.Deployment{}, &corev1.ConfigMap{}
-	for _, object := range objects {
-		var into any
-		switch {
-		case object.GetName() == localvolumes.Name && object.GetKind() == "Deployment":
-			into = deployment
-		case object.GetName() == localvolumes.Name && object.GetKind() == "ConfigMap":
-			into = config
-		default:
-			continue
-		}
-		Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, into)).To(Succeed())
-	}
+	named := metav1.ObjectMeta{Name: localvolumes.Name}
+	deployment, config := &appsv1.Deployment{ObjectMeta: named}, &corev1.ConfigMap{ObjectMeta: named}
+	Expect(rendering.ControlPlane(shootName, values(storage.ControlPlane), deployment, config)).To(Succeed())
 	dir := filepath.Join(lab.dir, localvolumes.Name)
 	Expect(os.Mkdir(dir, 0o700)).To(Succeed())
 	provisioner, err := localvolumes.Start(ctx, lab.shoot.Seed.Cluster.Config, deployment, config, dir)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +34,7 @@ import (
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	drivers "github.com/gardener/gardener-extension-provider-hybrid/pkg/csi"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/containers"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/openstack"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/shoot"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
@@ -260,32 +260,35 @@ func startCinder(ctx context.Context, config string) string {
 	DeferCleanup(os.RemoveAll, dir)
 	file, socket := filepath.Join(dir, "cloud.conf"), filepath.Join(dir, "csi.sock")
 	Expect(os.WriteFile(file, []byte(config), 0o600)).To(Succeed())
-	access := func(account string) string {
-		path := filepath.Join(dir, account)
-		Expect(rendering.WriteKubeconfig(ctx, lab.shoot.Seed.Cluster.Config, metav1.NamespaceSystem, account, path)).To(Succeed())
-		return "--kubeconfig=" + path
-	}
-	start := func(path string, args ...string) {
-		name := filepath.Base(path)
-		process := &landscape.Process{Name: name, Path: path, LogFile: filepath.Join(lab.dir, name+".log"), Args: args}
-		Expect(process.Start()).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) {
-			Expect(process.Check()).To(Succeed())
-			process.Stop(ctx)
-		})
-	}
-	start(filepath.Join(filepath.Dir(lab.cloudController), volumeDriver), "--endpoint=unix://"+socket, "--cloud-config="+file,
-		"--cluster="+shootName, "--provide-node-service=false")
 	bin := filepath.Join(landscape.Root(), "hack", "bin")
-	for name, args := range map[string][]string{
-		"csi-provisioner": {"--strict-topology", "--extra-create-metadata", "--timeout=60s", "--default-fstype=ext4"},
-		"csi-attacher":    {"--timeout=60s", "--default-fstype=ext4", "--reconcile-sync=10s"},
-		"csi-resizer":     {"--timeout=60s", "--handle-volume-inuse-error=false"},
-		"csi-snapshotter": {"--timeout=60s"},
+	for account, executables := range map[string]map[string]string{
+		driverAccount: {
+			"cinder-csi-plugin": filepath.Join(filepath.Dir(lab.cloudController), volumeDriver),
+			"csi-provisioner":   filepath.Join(bin, "csi-provisioner"), "csi-attacher": filepath.Join(bin, "csi-attacher"),
+			"csi-resizer": filepath.Join(bin, "csi-resizer"), "csi-snapshotter": filepath.Join(bin, "csi-snapshotter"),
+		},
+		snapshotAccount: {snapshotAccount: filepath.Join(bin, "snapshot-controller")},
 	} {
-		start(filepath.Join(bin, name), append(slices.Clone(args), "--csi-address="+socket, access(driverAccount))...)
+		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: account}}
+		Expect(rendering.ControlPlane(shootName, map[string]any{
+			"csi-cinder": map[string]any{"enabled": true, "cluster": shootName}, "csi-snapshot-controller": map[string]any{"enabled": true},
+		}, deployment)).To(Succeed())
+		access := filepath.Join(dir, account)
+		Expect(os.Mkdir(access, 0o700)).To(Succeed())
+		Expect(rendering.WriteKubeconfig(ctx, lab.shoot.Seed.Cluster.Config, metav1.NamespaceSystem, account,
+			filepath.Join(access, "kubeconfig"))).To(Succeed())
+		for name, path := range executables {
+			process, err := containers.Process(deployment, name, path,
+				map[string]string{"/csi": dir, "/etc/csi-cinder": dir, containers.Kubeconfig: access})
+			Expect(err).NotTo(HaveOccurred())
+			process.LogFile = filepath.Join(lab.dir, name+".log")
+			Expect(process.Start()).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) {
+				Expect(process.Check()).To(Succeed())
+				process.Stop(ctx)
+			})
+		}
 	}
-	start(filepath.Join(bin, "snapshot-controller"), access(snapshotAccount))
 	return socket
 }
 

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/containers"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
 )
 
@@ -59,15 +61,14 @@ var _ = Describe("Claims", func() {
 			VolumeBindingMode: &class.VolumeBindingMode, AllowedTopologies: class.AllowedTopologies,
 		})).To(Succeed())
 
-		for sidecar, args := range map[string][]string{
-			"csi-provisioner": {"--timeout=3m", "--immediate-topology=false", "--extra-create-metadata=true", "--volume-name-prefix=pv-" + shootID},
-			"csi-resizer":     {"--timeout=3m", "--handle-volume-inuse-error=false"},
-		} {
-			process := &landscape.Process{
-				Name: sidecar, Path: filepath.Join(landscape.Root(), "hack", "bin", sidecar), LogFile: filepath.Join(dir, sidecar+".log"),
-				Args: append(args, "--csi-address="+socket, "--kubeconfig="+kubeconfig, "--leader-election=true",
-					"--leader-election-namespace=kube-system"),
-			}
+		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: account}}
+		Expect(rendering.ControlPlane(shootID, map[string]any{"csi-manila": map[string]any{"enabled": true, "cluster": shootID}},
+			deployment)).To(Succeed())
+		for _, sidecar := range []string{"csi-provisioner", "csi-resizer"} {
+			process, err := containers.Process(deployment, sidecar, filepath.Join(landscape.Root(), "hack", "bin", sidecar),
+				map[string]string{"/csi": filepath.Dir(socket), containers.Kubeconfig: filepath.Dir(kubeconfig)})
+			Expect(err).NotTo(HaveOccurred())
+			process.LogFile = filepath.Join(dir, sidecar+".log")
 			Expect(process.Start()).To(Succeed())
 			DeferCleanup(func(ctx SpecContext) { process.Stop(ctx) })
 		}

@@ -17,19 +17,17 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	authenticationv1 "k8s.io/api/authentication/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/charts"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/platform/vsphere/controlplane"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/containers"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/skip"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/suite"
@@ -67,7 +65,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	storage, err = controlplane.New().Storage([]platform.ControlPlaneSite{east.controlPlaneSite(), west.controlPlaneSite()})
 	Expect(err).NotTo(HaveOccurred())
 	deployShoot(ctx)
-	startDriver(ctx, writeConfig(), writeKubeconfig(ctx))
+	startDriver(ctx)
 })
 
 func binary(name string) string {
@@ -118,64 +116,40 @@ func createClass(ctx context.Context, class platform.StorageClass) {
 	})).To(Succeed())
 }
 
-// writeConfig writes the files of the driver's Secret, which it finds at another path than in a pod.
-func writeConfig() string {
-	GinkgoHelper()
-	folder := filepath.Join(dir, "cloud")
-	Expect(os.Mkdir(folder, 0o700)).To(Succeed())
-	for name, content := range storage.Files {
-		Expect(os.WriteFile(filepath.Join(folder, name), []byte(strings.ReplaceAll(content, "/etc/cloud", folder)), 0o600)).To(Succeed())
-	}
-	return filepath.Join(folder, "csi-vsphere.conf")
-}
-
-// writeKubeconfig writes the access of the service account that the driver has in the seed.
-func writeKubeconfig(ctx context.Context) string {
+// startDriver starts the containers of the Deployment in the seed, with the files of the driver's Secret and the access of its service
+// account.
+func startDriver(ctx context.Context) {
 	GinkgoHelper()
 	const account = "csi-vsphere-controller"
 	Expect(controlplane.New().StorageChart().AccessSecrets).To(ConsistOf(account))
-	Expect(shoot.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: "kube-system"}})).To(Succeed())
-	clients, err := kubernetes.NewForConfig(cluster.Config)
-	Expect(err).NotTo(HaveOccurred())
-	token, err := clients.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, account, &authenticationv1.TokenRequest{},
-		metav1.CreateOptions{})
-	Expect(err).NotTo(HaveOccurred())
-	config, err := clientcmd.LoadFromFile(cluster.Kubeconfig)
-	Expect(err).NotTo(HaveOccurred())
-	for name := range config.AuthInfos {
-		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	config, access := filepath.Join(dir, "cloud"), filepath.Join(dir, "access")
+	for _, folder := range []string{config, access} {
+		Expect(os.Mkdir(folder, 0o700)).To(Succeed())
 	}
-	path := filepath.Join(dir, "driver.kubeconfig")
-	Expect(clientcmd.WriteToFile(*config, path)).To(Succeed())
-	return path
-}
+	for name, content := range storage.Files {
+		Expect(os.WriteFile(filepath.Join(config, name), []byte(strings.ReplaceAll(content, "/etc/cloud", config)), 0o600)).To(Succeed())
+	}
+	Expect(shoot.Create(ctx,
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account, Namespace: metav1.NamespaceSystem}})).To(Succeed())
+	Expect(rendering.WriteKubeconfig(ctx, cluster.Config, metav1.NamespaceSystem, account, filepath.Join(access, "kubeconfig"))).To(Succeed())
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: account}}
+	values, err := rendering.Merge(storage.ControlPlane, map[string]any{"enabled": true})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(rendering.ControlPlane("shoot", map[string]any{controlplane.Chart: values}, deployment)).To(Succeed())
 
-// startDriver starts the containers of the Deployment in the seed.
-func startDriver(_ context.Context, config, kubeconfig string) {
-	GinkgoHelper()
-	socket := filepath.Join(dir, "csi.sock")
-	environment := []string{"KUBECONFIG=" + kubeconfig, "CSI_NAMESPACE=kube-system", "VSPHERE_CSI_CONFIG=" + config, "LOGGER_LEVEL=PRODUCTION"}
-	features := []string{"--fss-name=internal-feature-states.csi.vsphere.vmware.com", "--fss-namespace=kube-system"}
-	leases := []string{"--leader-election", "--leader-election-namespace=kube-system"}
-	sidecar := func(name string, arguments ...string) *landscape.Process {
-		return &landscape.Process{Name: name, Path: binary(name),
-			Args: append(append([]string{"--csi-address=" + socket, "--kubeconfig=" + kubeconfig, "--timeout=300s", "--v=4"}, leases...),
-				arguments...)}
-	}
-	driver = &landscape.Process{Name: "csi-vsphere", Path: binary("vsphere-csi"), Args: features,
-		Env: append([]string{"CSI_ENDPOINT=unix://" + socket, "X_CSI_MODE=controller", "X_CSI_SPEC_DISABLE_LEN_CHECK=true"}, environment...)}
-	processes = []*landscape.Process{
-		driver,
-		{Name: "csi-vsphere-syncer", Path: binary("vsphere-syncer"), Args: append(leases, features...), Env: environment},
-		sidecar("csi-provisioner", "--feature-gates=Topology=true", "--strict-topology", "--default-fstype=ext4"),
-		sidecar("csi-attacher"),
-		sidecar("csi-resizer", "--handle-volume-inuse-error=false"),
-		sidecar("csi-snapshotter", "--extra-create-metadata"),
-	}
-	for _, process := range processes {
-		process.LogFile = filepath.Join(dir, "logs", process.Name+".log")
+	for name, executable := range map[string]string{
+		"csi-vsphere": "vsphere-csi", "csi-vsphere-syncer": "vsphere-syncer", "csi-provisioner": "csi-provisioner",
+		"csi-attacher": "csi-attacher", "csi-resizer": "csi-resizer", "csi-snapshotter": "csi-snapshotter",
+	} {
+		process, err := containers.Process(deployment, name, binary(executable),
+			map[string]string{"/csi": dir, "/etc/cloud": config, containers.Kubeconfig: access})
+		Expect(err).NotTo(HaveOccurred())
+		process.LogFile = filepath.Join(dir, "logs", name+".log")
 		Expect(process.Start()).To(Succeed())
 		DeferCleanup(process.Stop)
+		if processes = append(processes, process); name == "csi-vsphere" {
+			driver = process
+		}
 	}
 }
 

@@ -7,10 +7,8 @@ package localvolumes
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,20 +16,20 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape"
+	"github.com/gardener/gardener-extension-provider-hybrid/test/landscape/containers"
 	"github.com/gardener/gardener-extension-provider-hybrid/test/rendering"
 )
 
 // Name is the name of the provisioner's Deployment, ConfigMap, and service account in the charts.
 const Name = "local-volumes-controller"
 
+// provisioner is the name of the container and of the executable.
+const provisioner = "local-path-provisioner"
+
 // Start starts the provisioner with the arguments and the files that it has in the control plane, and the permissions that it has in the
 // shoot. dir is a folder for its files.
 func Start(ctx context.Context, shoot *rest.Config, deployment *appsv1.Deployment, config *corev1.ConfigMap, dir string) (
 	*landscape.Process, error) {
-	binary := filepath.Join(landscape.Root(), "hack", "bin", "local-path-provisioner")
-	if _, err := os.Stat(binary); err != nil {
-		return nil, fmt.Errorf("%w: hack/landscape/build.sh builds it", err)
-	}
 	for file, content := range config.Data {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600); err != nil {
 			return nil, err
@@ -40,16 +38,11 @@ func Start(ctx context.Context, shoot *rest.Config, deployment *appsv1.Deploymen
 	if err := rendering.WriteKubeconfig(ctx, shoot, metav1.NamespaceSystem, Name, filepath.Join(dir, "kubeconfig")); err != nil {
 		return nil, err
 	}
-	ports, err := landscape.FreePorts(1)
+	process, err := containers.Process(deployment, provisioner, filepath.Join(landscape.Root(), "hack", "bin", provisioner),
+		map[string]string{"/etc/local-volumes": dir, containers.Kubeconfig: dir})
 	if err != nil {
 		return nil, err
 	}
-	local := strings.NewReplacer("/etc/local-volumes", dir, "/var/run/secrets/gardener.cloud/shoot/generic-kubeconfig", dir,
-		"--health-port=8080", fmt.Sprintf("--health-port=%d", ports[0]))
-	var args []string
-	for _, arg := range deployment.Spec.Template.Spec.Containers[0].Command[1:] {
-		args = append(args, local.Replace(arg))
-	}
-	process := &landscape.Process{Name: Name, Path: binary, Args: args, LogFile: filepath.Join(dir, "log")}
+	process.LogFile = filepath.Join(dir, "log")
 	return process, process.Start()
 }
