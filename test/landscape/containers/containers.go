@@ -22,8 +22,8 @@ import (
 const Kubeconfig = "/var/run/secrets/gardener.cloud/shoot/generic-kubeconfig"
 
 // Process returns the process of a container of a Deployment, which is not started and has no LogFile. path is the executable. folders are
-// those of this machine by the paths of the container's mounts, whose places they take. Ports of the container become free ones.
-// Variables without a value of their own are left out.
+// those of this machine by the paths of the container's mounts, whose places they take. Ports of the container become free ones of
+// the loopback interface. Variables without a value of their own are left out.
 func Process(deployment *appsv1.Deployment, name, path string, folders map[string]string) (*landscape.Process, error) {
 	all := deployment.Spec.Template.Spec.Containers
 	i := slices.IndexFunc(all, func(c corev1.Container) bool { return c.Name == name })
@@ -45,9 +45,12 @@ func Process(deployment *appsv1.Deployment, name, path string, folders map[strin
 	local := func(text string) string {
 		text = mounts.Replace(text)
 		for j, port := range all[i].Ports {
-			if before, found := strings.CutSuffix(text, fmt.Sprint(port.ContainerPort)); found && strings.HasSuffix(before, ":") ||
-				strings.HasSuffix(before, "port=") {
-				return fmt.Sprint(before, ports[j])
+			flag, found := strings.CutSuffix(text, fmt.Sprint(port.ContainerPort))
+			switch {
+			case found && strings.HasSuffix(flag, "=:"):
+				return fmt.Sprintf("%s127.0.0.1:%d", strings.TrimSuffix(flag, ":"), ports[j])
+			case found && strings.HasSuffix(flag, "port="):
+				return fmt.Sprint(flag, ports[j])
 			}
 		}
 		return text
