@@ -144,6 +144,9 @@ func startDriver(ctx context.Context) {
 		process, err := containers.Process(deployment, name, binary(executable),
 			map[string]string{"/csi": dir, "/etc/cloud": config, containers.Kubeconfig: access})
 		Expect(err).NotTo(HaveOccurred())
+		if name == executable { // a sidecar, whose log is searched
+			process.Args = append(process.Args, "--v=4")
+		}
 		process.LogFile = filepath.Join(dir, "logs", name+".log")
 		Expect(process.Start()).To(Succeed())
 		DeferCleanup(process.Stop)
