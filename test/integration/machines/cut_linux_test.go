@@ -140,11 +140,9 @@ func cutSpecs() {
 			time.Since(begin).Seconds(), time.Since(lost).Seconds()))
 
 		By("the extension and machine-controller-manager are restarted, and the Worker is reconciled")
-		for _, process := range lab.shoot.Seed.Processes() {
-			if strings.Contains(process.Name, "extension") || strings.Contains(process.Name, "machine-controller-manager") {
-				process.Stop(ctx)
-				Expect(process.Start()).To(Succeed())
-			}
+		for _, process := range lab.processesOf("extension", "machine-controller-manager") {
+			process.Stop(ctx)
+			Expect(process.Start()).To(Succeed())
 		}
 		_, err := lab.shoot.ChangeWorker(ctx, func(*extensionsv1alpha1.Worker) {})
 		Expect(err).NotTo(HaveOccurred())

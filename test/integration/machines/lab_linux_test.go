@@ -418,7 +418,7 @@ func (l *machineLab) cutPower(ctx context.Context, site string) error {
 		return nil
 	case ownSite:
 		return l.own.Reset()
-	case shoot.Sites[0]:
+	case shoot.Sites[0], peerPool:
 		return l.stack.inspector.Reset(ctx, l.names[site])
 	}
 	vsphere, err := l.vcenter.Client(ctx)
@@ -485,6 +485,13 @@ func (l *machineLab) processes() []*landscape.Process {
 		}
 	}
 	return processes
+}
+
+// processesOf are those of the seed whose names contain one of some texts.
+func (l *machineLab) processesOf(texts ...string) []*landscape.Process {
+	return slices.DeleteFunc(l.shoot.Seed.Processes(), func(p *landscape.Process) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(p.Name, text) })
+	})
 }
 
 func (l *machineLab) stop() error {

@@ -5,6 +5,7 @@
 package machines_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -30,23 +31,33 @@ import (
 const (
 	// nextMark is on the disk of a machine that replaced another one.
 	nextMark = "mark-of-the-next-node-77d0e1"
-
-	floorMAC = "02:00:00:00:77:f0"
 )
 
 // lifeSpecs are about what owners do with their pools, in that order. The nodes are ready before.
 func lifeSpecs() {
-	It("should be replaced one by one, which is reported beside the time of a machine by hand", func(ctx SpecContext) {
-		floor := bootByHand(ctx)
-		table := []string{fmt.Sprintf("by hand | %.0f s from power on to a node that is ready", floor.Seconds())}
+	It("should be replaced one by one, which is reported beside the time of the same machines by hand", func(ctx SpecContext) {
+		// Machines that boot twice need a token that outlives the first time.
+		script := bytes.ReplaceAll(mustScript(mark), []byte("<<BOOTSTRAP_TOKEN>>"), []byte(createToken(ctx)))
+		births := map[string]string{}
 		for _, pool := range pools() {
-			before, begin := specs.Identities(ctx, poolOf(pool.name), ""), time.Now()
-			rollTo(ctx, pool.name, mustScript(mark))
-			profile := replaced(ctx, pool.name, before)
-			ready := platform.ParseBirthProfile(profile)[platform.BirthReady]
-			table = append(table, fmt.Sprintf("%s | %.0f s from Machine to ready | %.1f of by hand | replaced in %.0f s | %s",
-				pool.name, ready.Seconds(), ready.Seconds()/floor.Seconds(), time.Since(begin).Seconds(), profile))
+			before := specs.Identities(ctx, poolOf(pool.name), "")
+			rollTo(ctx, pool.name, script)
+			births[pool.name] = replaced(ctx, pool.name, before)
 			rename(ctx, pool.name)
+		}
+
+		for _, process := range lab.processesOf("machine-controller-manager") { // which would replace machines that boot for long
+			process.Stop(ctx)
+			DeferCleanup(process.Start)
+		}
+		var table []string
+		for _, pool := range pools() {
+			ready, row := platform.ParseBirthProfile(births[pool.name])[platform.BirthReady], "not tried: no machine of an own host is booted"
+			if pool.name != ownSite {
+				floor := bootByHand(ctx, pool.name)
+				row = fmt.Sprintf("%.0f s by hand | ratio %.1f", floor.Seconds(), ready.Seconds()/floor.Seconds())
+			}
+			table = append(table, fmt.Sprintf("%s | %.0f s from Machine to ready | %s | %s", pool.name, ready.Seconds(), row, births[pool.name]))
 		}
 		AddReportEntry("seconds", strings.Join(table, "\n"))
 	}, SpecTimeout(2*specTime))
@@ -225,34 +236,37 @@ func expectNoMachines(ctx context.Context) {
 	Eventually(ctx, lab.virtualMachines, joinTime, time.Second).WithContext(ctx).Should(BeEmpty())
 }
 
-// bootByHand boots a machine with the user data of a node, and returns when its node was ready.
-func bootByHand(ctx context.Context) time.Duration {
+// createToken creates a bootstrap token and returns it.
+func createToken(ctx context.Context) string {
 	GinkgoHelper()
 	secret := rand.String(16)
-	token := &corev1.Secret{
+	Expect(lab.shoot.Seed.Client.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: "bootstrap-token-b4hand", Namespace: metav1.NamespaceSystem},
 		Type:       corev1.SecretTypeBootstrapToken,
 		StringData: map[string]string{"token-id": "b4hand", "token-secret": secret, "usage-bootstrap-authentication": "true"},
-	}
-	Expect(lab.shoot.Seed.Client.Create(ctx, token)).To(Succeed())
-	script := strings.ReplaceAll(string(mustScript(mark)), "<<BOOTSTRAP_TOKEN>>", "b4hand."+secret)
-	machine, err := lab.rack.Install("by-hand", hardware.Options{MAC: floorMAC})
+	})).To(Succeed())
+	return "b4hand." + secret
+}
+
+// bootByHand erases the disk of the only machine of a pool, boots it with what its platform gave it, and returns when its node was ready.
+func bootByHand(ctx context.Context, pool string) time.Duration {
+	GinkgoHelper()
+	before, err := lab.node(ctx, pool)
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(machine.Remove)
-	address := lab.nodes(0).Addr()
-	for range 20 {
-		address = address.Next()
-	}
-	Expect(machine.Provision(lab.driveOf(machine.Name, address.String(), floorMAC, []byte(script)))).To(Succeed())
+	machine := lab.machine(pool)
+	Expect(os.Remove(machine.Disk())).To(Succeed()) // The machine has it open until it ends.
 	begin := time.Now()
-	Expect(machine.PowerOn()).To(Succeed())
-	node := &corev1.Node{}
+	if lab.hosts.Machine(lab.names[pool]) != nil {
+		Expect(machine.Reset()).To(Succeed())
+	} else {
+		Expect(lab.cutPower(ctx, pool)).To(Succeed())
+	}
 	Eventually(ctx, func(g Gomega) {
-		g.Expect(lab.shoot.Seed.Client.Get(ctx, client.ObjectKey{Name: machine.Name}, node)).To(Succeed())
-		g.Expect(readiness(node)).To(Equal(corev1.ConditionTrue))
-	}, joinTime, 100*time.Millisecond).Should(Succeed())
-	took := time.Since(begin)
-	machine.CutPower()
-	Expect(client.IgnoreNotFound(lab.shoot.Seed.Client.Delete(ctx, node))).To(Succeed())
-	return took
+		now, err := lab.node(ctx, pool)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(now.UID).To(Equal(before.UID))
+		g.Expect(now.Status.NodeInfo.BootID).NotTo(Equal(before.Status.NodeInfo.BootID))
+		g.Expect(readiness(now)).To(Equal(corev1.ConditionTrue))
+	}, joinTime, 100*time.Millisecond).Should(Succeed(), pool)
+	return time.Since(begin)
 }
