@@ -248,7 +248,8 @@ func createToken(ctx context.Context) string {
 	return "b4hand." + secret
 }
 
-// bootByHand erases the disk of the only machine of a pool, boots it with what its platform gave it, and returns when its node was ready.
+// bootByHand erases the disk of the only machine of a pool, boots it with what its platform gave it, and returns how long its node took to
+// be ready.
 func bootByHand(ctx context.Context, pool string) time.Duration {
 	GinkgoHelper()
 	before, err := lab.node(ctx, pool)
@@ -256,7 +257,7 @@ func bootByHand(ctx context.Context, pool string) time.Duration {
 	machine := lab.machine(pool)
 	Expect(os.Remove(machine.Disk())).To(Succeed()) // The machine has it open until it ends.
 	begin := time.Now()
-	if lab.hosts.Machine(lab.names[pool]) != nil {
+	if lab.hosts.Machine(lab.names[pool]) != nil { // which its operator would switch on later
 		Expect(machine.Reset()).To(Succeed())
 	} else {
 		Expect(lab.cutPower(ctx, pool)).To(Succeed())
