@@ -118,6 +118,10 @@ var _ = Describe("seedprovider", Ordered, func() {
 	It("should give a member that lost its volume one of the same site", func(ctx SpecContext) {
 		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: onSeed, Name: "data-etcd-main-2"}}
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: onSeed, Name: "etcd-main-2"}}
+		By("waiting until its controller has created the pod, which it does after the claim")
+		Eventually(func() error {
+			return writer.Client.Get(ctx, client.ObjectKeyFromObject(pod), pod)
+		}).WithTimeout(time.Minute).Should(Succeed())
 		Expect(writer.Client.Get(ctx, client.ObjectKeyFromObject(claim), claim)).To(Succeed())
 		uid := claim.UID
 		Expect(writer.Client.Delete(ctx, claim)).To(Succeed())
