@@ -7,6 +7,7 @@ package platform
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/lists"
@@ -82,10 +83,13 @@ func IsClassified(err error) bool {
 	return errors.As(err, &classified)
 }
 
-// IsProgress reports whether err only says how far an operation is that is still in progress.
+// IsProgress reports whether err, or each of joined errors, only says how far an operation is that is still in progress.
 func IsProgress(err error) bool {
+	if joined := joinedErrors(err); joined != nil {
+		return !slices.ContainsFunc(joined, func(err error) bool { return !IsProgress(err) })
+	}
 	var classified *Error
-	return errors.As(err, &classified) && classified.Progress && joinedErrors(err) == nil
+	return errors.As(err, &classified) && classified.Progress
 }
 
 // ClassOf returns the class of err: that of the outermost classified error in a chain, and the first class other than ClassTransient of

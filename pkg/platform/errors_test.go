@@ -98,5 +98,6 @@ var _ = DescribeTable("IsProgress",
 	Entry("a transient error", transient, false),
 	Entry("progress", NewProgress("half way"), true),
 	Entry("wrapped progress", fmt.Errorf("host: %w", NewProgress("half way")), true),
+	Entry("progress of several operations", errors.Join(NewProgress("half way"), NewProgress("done soon")), true),
 	Entry("progress beside an error", errors.Join(NewProgress("half way"), quota), false),
 )

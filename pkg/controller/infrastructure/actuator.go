@@ -31,6 +31,8 @@ const (
 	cutOffTimeout = 30 * time.Second
 	// lookUpTimeout limits the preflight checks of a site and the search for orphans.
 	lookUpTimeout = time.Minute
+	// progressInterval is how often a forced deletion asks a site that is still deleting.
+	progressInterval = 2 * time.Second
 	// hostTimeout limits the resolution of the name of a site's API.
 	hostTimeout = 5 * time.Second
 )
@@ -52,13 +54,14 @@ const (
 type actuator struct {
 	client client.Client
 	// reader reads from the API server without a cache.
-	reader        client.Reader
-	events        eventnote.Writer
-	clock         clock.Clock
-	platforms     platform.Registry[platform.Infrastructure]
-	siteTimeout   time.Duration
-	cutOffTimeout time.Duration
-	lookUpTimeout time.Duration
+	reader           client.Reader
+	events           eventnote.Writer
+	clock            clock.Clock
+	platforms        platform.Registry[platform.Infrastructure]
+	siteTimeout      time.Duration
+	cutOffTimeout    time.Duration
+	lookUpTimeout    time.Duration
+	progressInterval time.Duration
 	// lookUpHost resolves names of sites' APIs. Names are not resolved if it is nil.
 	lookUpHost lookUpHost
 	// preflight are the options of the checks that concern no single platform. These are not made if it is nil.
@@ -70,8 +73,8 @@ func NewActuator(c client.Client, reader client.Reader, recorder events.EventRec
 	platforms platform.Registry[platform.Infrastructure]) infrastructure.Actuator {
 	return &actuator{
 		client: c, reader: reader, events: eventnote.Writer{EventRecorder: recorder}, clock: clock.RealClock{}, platforms: platforms,
-		siteTimeout: siteTimeout, cutOffTimeout: cutOffTimeout, lookUpTimeout: lookUpTimeout, lookUpHost: net.DefaultResolver.LookupNetIP,
-		preflight: &preflight.Options{},
+		siteTimeout: siteTimeout, cutOffTimeout: cutOffTimeout, lookUpTimeout: lookUpTimeout, progressInterval: progressInterval,
+		lookUpHost: net.DefaultResolver.LookupNetIP, preflight: &preflight.Options{},
 	}
 }
 

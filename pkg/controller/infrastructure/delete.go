@@ -13,6 +13,7 @@ import (
 	extensionscontroller "github.com/gardener/gardener/extensions/pkg/controller"
 	extensionsv1alpha1 "github.com/gardener/gardener/pkg/apis/extensions/v1alpha1"
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/apis/hybrid/v1alpha1"
 	"github.com/gardener/gardener-extension-provider-hybrid/pkg/controller/shootsites"
@@ -29,7 +30,7 @@ func (a *actuator) Delete(ctx context.Context, log logr.Logger, infra *extension
 	if err != nil {
 		return errorcodes.WithCodes(err)
 	}
-	d := a.deleteSites(ctx, log, infra, cluster, input)
+	d := a.deleteSites(ctx, log, infra, cluster, input, a.deleteSite)
 	return errorcodes.WithCodes(errors.Join(append([]error{unresolved(d.resolveErr)}, d.errs...)...))
 }
 
@@ -41,7 +42,7 @@ func (a *actuator) ForceDelete(ctx context.Context, log logr.Logger, infra *exte
 	if err != nil {
 		log.Error(err, "Forced deletion continues with what could be read")
 	}
-	d := a.deleteSites(ctx, log, infra, cluster, input)
+	d := a.deleteSites(ctx, log, infra, cluster, input, a.deleteSiteToTheEnd)
 
 	var orphans []v1alpha1.Orphan
 	report := func(name string, left []v1alpha1.Orphan) {
@@ -78,8 +79,11 @@ type deletion struct {
 	writer    *statusWriter
 }
 
+// siteDeletion deletes a site. The error is progress if the site is still deleting.
+type siteDeletion func(ctx context.Context, s *site.Site, writer *statusWriter) error
+
 func (a *actuator) deleteSites(ctx context.Context, log logr.Logger, infra *extensionsv1alpha1.Infrastructure,
-	cluster *extensionscontroller.Cluster, input shootsites.Input) *deletion {
+	cluster *extensionscontroller.Cluster, input shootsites.Input, deleteSite siteDeletion) *deletion {
 	var (
 		d       = &deletion{writer: &statusWriter{client: a.client, infra: infra, state: input.State}}
 		earlier = readStatus(infra)
@@ -89,7 +93,7 @@ func (a *actuator) deleteSites(ctx context.Context, log logr.Logger, infra *exte
 	d.untouched = make([]bool, len(d.sites))
 	d.errs = a.forEach(ctx, log, infra, d.sites, func(ctx context.Context, i int) error {
 		s := &d.sites[i]
-		err := a.deleteSite(ctx, s, d.writer)
+		err := deleteSite(ctx, s, d.writer)
 		if neverReached(err) && s.State == nil && findStatus(earlier, s.Name) == nil && !wasReady(cluster, s) {
 			// The state is written before the first object is created.
 			log.Info("The site has no objects, because it was never accessible", "site", s.Name, "reason", err.Error())
@@ -148,6 +152,19 @@ func (a *actuator) deleteSite(ctx context.Context, s *site.Site, writer *statusW
 		return err
 	}
 	return writer.forget(ctx, s.Name)
+}
+
+// deleteSiteToTheEnd waits for a site that is still deleting, because a forced deletion is not repeated. It returns the last progress if
+// the site is not done in time.
+func (a *actuator) deleteSiteToTheEnd(ctx context.Context, s *site.Site, writer *statusWriter) error {
+	var last error
+	_ = wait.PollUntilContextCancel(ctx, a.progressInterval, true, func(ctx context.Context) (bool, error) {
+		if err := a.deleteSite(ctx, s, writer); err == nil || ctx.Err() == nil || last == nil {
+			last = err
+		}
+		return !platform.IsProgress(last), nil
+	})
+	return last
 }
 
 // orphans returns the objects that are left at each site. For sites that cannot be accessed they include those of the state.

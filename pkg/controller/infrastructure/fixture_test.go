@@ -285,6 +285,8 @@ func (f *fixture) start(ctx context.Context) {
 		siteTimeout:   time.Minute,
 		cutOffTimeout: time.Minute,
 		lookUpTimeout: time.Minute,
+
+		progressInterval: time.Millisecond,
 	}
 	Expect(f.client.Get(ctx, client.ObjectKeyFromObject(f.infra), f.infra)).To(Succeed())
 }

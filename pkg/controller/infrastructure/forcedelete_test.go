@@ -62,6 +62,37 @@ var _ = Describe("ForceDelete", func() {
 			`Warning OrphansLeft site "a": 2 left behind: port p (port-of-a), network n`))
 	})
 
+	It("should wait for a site that is still deleting", func(ctx SpecContext) {
+		attempts := 0
+		f.platform.delete["a"] = func(context.Context, *site.Site, platform.Persist) error {
+			if attempts++; attempts < 3 {
+				return errors.Join(platform.NewProgress("host 1 is deprovisioning"), platform.NewProgress("host 2 is deprovisioning"))
+			}
+			return nil
+		}
+		Expect(force(ctx).Orphans).To(BeEmpty())
+		Expect(attempts).To(Equal(3))
+		Expect(f.events()).To(BeEmpty())
+	})
+
+	It("should give up a site that is still deleting when its time is over, and say what it waited for", func(ctx SpecContext) {
+		f.start(ctx)
+		f.actuator.siteTimeout = 10 * time.Millisecond
+		f.platform.delete["a"] = func(ctx context.Context, _ *site.Site, _ platform.Persist) error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return platform.NewProgress("host 1 is deprovisioning")
+		}
+		f.platform.orphans["a"] = func(context.Context) ([]v1alpha1.Orphan, error) {
+			return []v1alpha1.Orphan{{Site: "a", Kind: "host", ID: "1"}}, nil
+		}
+		Expect(f.actuator.ForceDelete(ctx, logr.Discard(), f.infra, f.cluster)).To(Succeed())
+		_, _, status := f.stored(ctx)
+		Expect(status.Orphans).To(ConsistOf(
+			v1alpha1.Orphan{Site: "a", Kind: "host", ID: "1", Reason: `site "a": host 1 is deprovisioning`}))
+	})
+
 	It("should list what the state knows of a site that cannot be looked at", func(ctx SpecContext) {
 		f.platform.delete["a"] = failWithoutAccess(platform.ClassUnauthenticated)
 		f.platform.orphans["a"] = func(context.Context) ([]v1alpha1.Orphan, error) {

@@ -143,7 +143,7 @@ func (a *actuator) planDeletion(ctx context.Context, infra *extensionsv1alpha1.I
 	if err != nil {
 		return nil, err
 	}
-	d := a.deleteSites(ctx, logr.Discard(), infra, cluster, input)
+	d := a.deleteSites(ctx, logr.Discard(), infra, cluster, input, a.deleteSite)
 	plan := &Plan{Err: unresolved(d.resolveErr)}
 	for i := range d.sites {
 		planned := newSitePlan(&d.sites[i], v1alpha1.SiteOperationDelete, d.errs[i])

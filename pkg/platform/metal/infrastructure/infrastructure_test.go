@@ -202,11 +202,11 @@ var _ = Describe("Infrastructure", func() {
 		})
 
 		It("should name what is not clean yet, and keep its address", func(ctx SpecContext) {
-			f.inventory.release["b"] = platform.NewError(platform.ClassTransient, "host host-of-b is deprovisioning")
+			f.inventory.release["b"] = platform.NewProgress("host host-of-b is deprovisioning")
 			flow := f.flow()
 			err := flow.delete(ctx)
 			Expect(err).To(MatchError(`machine "b": host host-of-b is deprovisioning`))
-			Expect(platform.ClassOf(err)).To(Equal(platform.ClassTransient))
+			Expect(platform.IsProgress(err)).To(BeTrue())
 			Expect(f.inventory.released).To(HaveLen(3))
 			Expect(claims(ctx, flow)).To(ConsistOf("b"))
 		})
