@@ -194,6 +194,23 @@ var _ = Describe("Machines", func() {
 		}),
 	)
 
+	DescribeTable("should not take a machine for deleted that cannot be, and delete it later", func(ctx SpecContext, fault control.Fault) {
+		r := request("stays")
+		_, err := part.Create(ctx, r)
+		Expect(err).NotTo(HaveOccurred())
+		disturb(ctx, control.Settings{Faults: []control.Fault{fault}})
+		err = part.Delete(ctx, r)
+		Expect(err).To(MatchError(ContainSubstring(fault.Type)))
+		Expect(platform.IsProgress(err)).To(BeFalse())
+		Expect(place.vm(ctx, spec, r.Name)).NotTo(BeNil())
+
+		Expect(part.Delete(ctx, r)).To(Succeed())
+		Expect(place.vm(ctx, spec, r.Name)).To(BeNil())
+	},
+		Entry("because it is refused", control.Fault{Method: "Destroy_Task", Type: "HostCommunication", Times: 1}),
+		Entry("because its task fails", control.Fault{Method: "Destroy_Task", Type: "HostCommunication", Times: 1, InTask: true}),
+	)
+
 	It("should reserve the memory although the clone does not", func(ctx SpecContext) {
 		spec.VSphere.MemoryReservationLockedToMax = true
 		r := request("reserved")
