@@ -106,7 +106,7 @@ func (f *flow) releaseMachine(ctx context.Context, machine string, providerIDs [
 		err = f.addresses.Release(ctx, machine)
 	}
 	if err != nil {
-		return &platform.Error{Class: platform.ClassOf(err), Progress: platform.IsProgress(err), Err: fmt.Errorf("machine %q: %w", machine, err)}
+		return fmt.Errorf("machine %q: %w", machine, err)
 	}
 	return nil
 }
