@@ -277,15 +277,14 @@ func (f *fixture) start(ctx context.Context) {
 			},
 		}).Build()
 	f.actuator = &actuator{
-		client:        f.client,
-		reader:        f.client,
-		events:        eventnote.Writer{EventRecorder: f.recorder},
-		clock:         f.clock,
-		platforms:     platform.Registry[platform.Infrastructure]{v1alpha1.PlatformOpenStack: f.platform},
-		siteTimeout:   time.Minute,
-		cutOffTimeout: time.Minute,
-		lookUpTimeout: time.Minute,
-
+		client:           f.client,
+		reader:           f.client,
+		events:           eventnote.Writer{EventRecorder: f.recorder},
+		clock:            f.clock,
+		platforms:        platform.Registry[platform.Infrastructure]{v1alpha1.PlatformOpenStack: f.platform},
+		siteTimeout:      time.Minute,
+		cutOffTimeout:    time.Minute,
+		lookUpTimeout:    time.Minute,
 		progressInterval: time.Millisecond,
 	}
 	Expect(f.client.Get(ctx, client.ObjectKeyFromObject(f.infra), f.infra)).To(Succeed())
